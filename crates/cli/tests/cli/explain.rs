@@ -235,7 +235,7 @@ fn a_recording_is_judged_by_who_ran_and_by_another_scheduler() {
     assert!(differs["agreement"]["sure_agree_pct"].as_f64().unwrap() < 50.0, "{differs:#}");
     assert_eq!(differs["disagreements"][0]["rule"], "A2");
     let text = succeeds(&other);
-    assert!(text.contains("recorded where fair:v5.9+asym-prev-first goes:") && text.contains("previous CPU"), "{text}");
+    assert!(text.contains("agreement with fair:v5.9+asym-prev-first:") && text.contains("previous CPU"), "{text}");
     let csv = fairground(&format!("{other} --format csv"));
     assert!(csv.stdout.starts_with("rule,judged,agree,") && !csv.stdout.contains("note: "), "{}", csv.stdout);
     assert!(csv.stderr.contains("note: policies, affinities, clamps and groups are not read"), "{}", csv.stderr);

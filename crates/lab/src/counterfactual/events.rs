@@ -1,4 +1,4 @@
-//! From events to states.
+//! Applies the events of a trace to the possible states.
 
 use fairground_fair::ffi::FgIdleState;
 use fairground_fair::{keeps_sleepers, Affinity, InitialState, ReplayedState, SwitchTo};
@@ -57,7 +57,8 @@ impl Counterfactual<'_> {
         missing.map_or(Ok(()), |cpu| Err(NoSuchCpu(cpu)))
     }
 
-    /// The states that are possible: one, if a run of ours is there from its beginning and nothing else is in doubt.
+    /// Makes the possible states. There is one if the trace has a run of ours from its start and sleepers are never
+    /// kept on the run queue.
     fn begin(&mut self, event: &TraceEvent) {
         let tick_ns = 1_000_000_000 / u64::from(self.config.hz.max(1));
         let from_boot = self.ours && event.time < tick_ns;
@@ -72,7 +73,7 @@ impl Counterfactual<'_> {
             states.push((Confidence::Queued, first, true));
         }
         for (depends, before, none_delayed) in states {
-            // What could go wrong has been tried at the start.
+            // `new` has made such a state already, so this does not fail.
             if let Ok(past) = self.hypothesis(before, none_delayed) {
                 self.hypotheses.push(past);
                 self.depends_on.push(depends);
@@ -84,8 +85,8 @@ impl Counterfactual<'_> {
         self.hypotheses.iter_mut().for_each(f);
     }
 
-    /// Who does something on a CPU runs there, though it may not have been seen to be switched to: recordings lack events, all
-    /// those of some idle tasks among them.
+    /// A thread that acts on a CPU runs there, even without a recorded sched_switch to it. Recordings lack events; all
+    /// events of some idle tasks may be missing.
     fn see(&mut self, event: &TraceEvent) {
         let (cpu, seen) = (event.cpu, self.running[event.cpu as usize]);
         let who = match event.what {
@@ -114,7 +115,7 @@ impl Counterfactual<'_> {
         }
     }
 
-    /// `who` has got a CPU in between, and who had it is taken to sleep.
+    /// `who` was switched to without a recorded event. The thread that ran before is taken to sleep.
     fn switched_unseen(&mut self, cpu: CpuId, seen: Running, who: Thread) {
         match seen {
             Running::Idle => self.counts.appeared += 1,
@@ -131,7 +132,7 @@ impl Counterfactual<'_> {
         self.take_cpu(cpu, left, who, next);
     }
 
-    /// A CPU goes from who goes to sleep, by pid and number, or from who does not, to another one.
+    /// A CPU switches to `who`. `slept`: pid and number of the previous thread if it goes to sleep.
     fn take_cpu(&mut self, cpu: CpuId, slept: Option<(u32, u32)>, who: Thread, next: SwitchTo) {
         self.running[cpu as usize] = doing(who, next);
         self.idled[cpu as usize] |= next == SwitchTo::Idle;
@@ -143,7 +144,7 @@ impl Counterfactual<'_> {
         }
     }
 
-    /// Who gets a CPU, in the policy's numbers.
+    /// The thread that a CPU switches to, by the policy's numbers.
     fn next(&mut self, cpu: CpuId, who: Thread) -> SwitchTo {
         match who {
             Thread { pid: 0, .. } => SwitchTo::Idle,
@@ -152,7 +153,7 @@ impl Counterfactual<'_> {
         }
     }
 
-    /// The number of a thread; one that nothing was heard of has been asleep on `cpu`.
+    /// The number of a thread. A thread without earlier events is taken to have slept on `cpu`.
     fn meet(&mut self, who: Thread, cpu: CpuId) -> u32 {
         if let Some(id) = self.threads.hear(who.pid, who.comm, self.now) {
             return id;
@@ -203,7 +204,7 @@ impl Counterfactual<'_> {
         self.take_cpu(cpu, slept, next, to);
     }
 
-    /// A thread has this priority of the kernel's.
+    /// Sets a thread's priority, in the kernel's numbers.
     fn competes(&mut self, who: Thread, prio: i32) {
         let Some(id) = self.threads.id(who.pid) else { return };
         self.threads.set_real_time(who.pid, (-1..=98).contains(&prio));
@@ -212,7 +213,7 @@ impl Counterfactual<'_> {
         }
     }
 
-    /// Who has just gone to sleep and was woken before that is on its way: where to is not judged.
+    /// A thread that was woken while it was being switched out is being placed now. That wakeup is not judged.
     fn woken_already(&mut self, pid: u32, id: u32, cpu: CpuId) {
         if self.leaving.remove(&pid) {
             self.open.insert(pid, OpenWakeup { judged: None, to: cpu });
@@ -220,7 +221,7 @@ impl Counterfactual<'_> {
         }
     }
 
-    /// A thread that gets a CPU should be there and runnable.
+    /// Ends the open wakeup of a thread that is switched to. Counts the thread if it is not runnable on that CPU.
     fn unwoken(&mut self, pid: u32, id: u32, cpu: CpuId) {
         if let Some(open) = self.open.remove(&pid) {
             self.for_each_hypothesis(|past| past.call_off(open.to));
@@ -285,7 +286,7 @@ impl Counterfactual<'_> {
         }
         let id = self.meet(who, cpu);
         let Some(open) = self.open.remove(&who.pid) else {
-            // Woken before it slept, it did not sleep.
+            // A thread that was woken before it was switched out did not sleep.
             if !self.leaving.remove(&who.pid) {
                 self.woken_unseen(id, cpu, new);
             }
@@ -356,7 +357,7 @@ impl Counterfactual<'_> {
         }
     }
 
-    /// What our own traces say beside the kernel's events.
+    /// Reads a print event of our own traces, which adds to the kernel's events.
     fn print(&mut self, cpu: CpuId, text: &str) {
         let Some((kind, fields)) = text.strip_prefix("fairground_").and_then(|t| t.split_once(": ")) else { return };
         let number = |text: &str, key| field_value(text, key).and_then(|n| n.parse::<u32>().ok());

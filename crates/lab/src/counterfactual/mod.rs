@@ -1,24 +1,26 @@
 //! What our policy would have chosen at each wakeup of a recording, and how sure that is.
 //!
-//! The recording is repeated on the policy's own state ([`fairground_fair::ReplayedState`]): who runs, waits and sleeps where is what
-//! was recorded, and load, utilization and wakees follow from it. Before each wakeup is repeated the policy is asked. What was
-//! before the recording nobody knows, so this is done twice: as if nothing had run before, and as if everything had. Where
-//! both lead to the same CPU the answer is [`Confidence::Sure`].
+//! The recording is replayed on the policy's own state ([`fairground_fair::ReplayedState`]). The recording says which
+//! thread runs, waits or sleeps on which CPU. The policy computes load, utilization and wakees from that. It is asked
+//! for a CPU just before each recorded wakeup is applied. The recording does not show what ran before it began. So
+//! there are two states: in one nothing had run before, in the other everything had. If both lead to the same CPU, the
+//! answer is [`Confidence::Sure`].
 //!
 //! | module | what |
 //! |---|---|
 //! | this one | the answers |
-//! | `events` | from events to states |
+//! | `events` | applies the events of a trace to the states |
 //! | `threads` | threads by pid |
 //! | `tally` | how often the recording agrees |
 //! | `whatif` | [`WhatIf`]: a question about a trace, and the answer for people and programs |
 //!
-//! What is in no recording is assumed: a thread is SCHED_OTHER with the nice value of its priority, 0 until that is told, in no
-//! group, and may use all CPUs, but for kernel threads that are bound by their name; interrupts take no time.
-//! [`Counterfactual::notes`] says so.
+//! No recording shows everything; the rest is assumed. A thread is SCHED_OTHER, in the root task group, and allowed on
+//! all CPUs, except for kernel threads whose name binds them to a CPU. Its nice value follows from its priority in
+//! sched_switch and is 0 before the first. Interrupts take no time. [`Counterfactual::notes`] lists these assumptions.
 //!
-//! A CPU that was left to its idle task idles until an event tells otherwise, and recordings lack events: who does something
-//! there has been switched to unseen. As long as its idle task has not left a single event, it may be busy all the same.
+//! A CPU that switched to its idle task idles until another event. Recordings lack events: a thread that acts on an
+//! idle CPU has been switched to without a recorded sched_switch. If the idle task of a CPU has no event at all in the
+//! recording, that CPU may be busy although it seems to idle.
 
 mod events;
 mod tally;
@@ -41,39 +43,39 @@ pub use whatif::{Found, Report, WhatIf, WhatIfError};
 /// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Whatever was before the recording, the answer is this.
+    /// The answer does not depend on anything that the recording leaves open.
     Sure,
     /// It depends on what ran before the recording began.
     Before,
-    /// The same, and of some CPU nothing was recorded yet; or it depends on a CPU that was left to its idle task, of which
-    /// nothing was ever recorded.
+    /// Like `Before`, while some CPU has had no event yet. Or it depends on a CPU that switched to its idle task, and
+    /// that idle task has no event in the recording.
     Unseen,
-    /// It depends on whether it was an interrupt that woke, which the recording does not tell.
+    /// It depends on whether an interrupt did the wakeup, which the recording does not show.
     Interrupt,
-    /// It depends on whether the waker said that it is about to sleep, which the recording does not tell.
+    /// It depends on whether the wakeup was sync (the waker is about to sleep), which the recording does not show.
     Sync,
-    /// It depends on which sleepers are still queued, which virtual time decides to the nanosecond.
+    /// It depends on which sleepers are still queued (delayed dequeue). Virtual time decides that to the nanosecond.
     Queued,
-    /// It depends on what the last look for imbalance left behind for scans: no recording tells when that was.
+    /// It depends on what the last load balancing stored for idle CPU scans. No recording shows when that was.
     Balance,
 }
 
 impl Confidence {
-    /// As documents have it.
+    /// The word for it in JSON documents.
     pub fn word(self) -> &'static str {
         ["sure", "before", "unseen", "interrupt", "sync", "queued", "balance"][self as usize]
     }
 
-    /// The step as text.
+    /// The explanation for people.
     pub fn text(self) -> &'static str {
         match self {
             Confidence::Sure => "sure",
             Confidence::Before => "depends on what ran before the trace began",
-            Confidence::Unseen => "depends on a CPU of which the trace does not tell what it does",
-            Confidence::Interrupt => "depends on whether an interrupt woke, which the trace does not tell",
-            Confidence::Sync => "depends on whether the waker was about to sleep, which the trace does not tell",
-            Confidence::Balance => "depends on what balancing last found, which the trace does not tell",
-            Confidence::Queued => "depends on which sleepers were still queued, which the trace does not tell",
+            Confidence::Unseen => "depends on a CPU whose activity the trace does not show",
+            Confidence::Interrupt => "depends on whether an interrupt did the wakeup, which the trace does not show",
+            Confidence::Sync => "depends on whether the waker was about to sleep, which the trace does not show",
+            Confidence::Balance => "depends on what load balancing last found, which the trace does not show",
+            Confidence::Queued => "depends on which sleepers were still queued, which the trace does not show",
         }
     }
 }
@@ -84,72 +86,72 @@ pub const QUEUED: &str = "queued";
 /// A wakeup with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgedWakeup {
-    /// The occasion, and the placement that our policy would have made.
+    /// The wakeup with the placement that our policy would have made.
     pub ours: Placement,
     /// The CPU of the recording.
     pub recorded: CpuId,
-    /// The rule by which that was chosen, if the recording says so.
+    /// The rule that chose it, if the recording names one.
     pub recorded_rule: Option<String>,
     /// How sure the answer is.
     pub confidence: Confidence,
-    /// All CPUs that it may be, that of `ours` among them, ascending.
+    /// All possible answers, that of `ours` included, ascending.
     pub possible: Vec<CpuId>,
 }
 
 impl JudgedWakeup {
-    /// The recording went where our policy would have gone.
+    /// Whether the recorded CPU is the one that our policy chooses.
     pub fn agrees(&self) -> bool {
         self.ours.chosen == self.recorded
     }
 }
 
-/// What was seen and could not be judged, in numbers.
+/// How often events could not be judged or were inconsistent, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Wakeups of threads that were runnable: no CPU is chosen.
     pub runnable: u64,
-    /// Wakeups of threads that were being switched away: whether a CPU was chosen is not told.
+    /// Wakeups of threads that were being switched out: the recording does not show whether a CPU was chosen.
     pub leaving: u64,
     /// Wakeups without sched_waking.
     pub without_waking: u64,
-    /// Wakeups whose end is not in the trace.
+    /// Wakeups of which the trace has a sched_waking and no sched_wakeup.
     pub open: u64,
-    /// Wakeups of threads of real time or with a deadline.
+    /// Wakeups of real-time and deadline threads.
     pub real_time: u64,
     /// Threads that ran without having been woken.
     pub unwoken: u64,
-    /// Threads that appear on a CPU whose last event is its going idle.
+    /// Threads that act on an idle CPU without a recorded switch to them.
     pub appeared: u64,
-    /// Switches and moves that contradict what was seen before.
+    /// Switches and migrations that contradict earlier events.
     pub contradictions: u64,
-    /// Events before their predecessors, taken to happen with them.
+    /// Events with a time before that of the previous event, which they are given instead.
     pub backwards: u64,
-    /// Threads of which nothing is known any more, for there were too many.
+    /// Threads that were forgotten because there were too many.
     pub forgotten: u64,
 }
 
-/// A recording has an event of this CPU, which the machine lacks.
+/// An event names this CPU, which the machine does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchCpu(pub u32);
 
-/// Settings of a recorded system that no recording tells.
+/// Settings of the recorded system, which recordings do not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordingConfig {
     /// Ticks per second.
     pub hz: u32,
-    /// schedutil set the clocks.
+    /// Whether schedutil was the frequency governor.
     pub schedutil: bool,
-    /// What all threads are bound to; none: nothing.
+    /// The CPUs that all threads are bound to; `None`: threads are not bound.
     pub allowed: Option<CpuMask>,
 }
 
 /// What a CPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Running {
-    /// Not told yet.
+    /// No event yet.
     Unknown,
     Idle,
-    /// The stopper, or what else is no thread to place.
+    /// The stopper, or another thread that the policy does not place.
     Stopper,
     Runs(u32),
 }
@@ -157,52 +159,54 @@ enum Running {
 /// A wakeup that is under way.
 #[derive(Clone, Debug)]
 struct OpenWakeup {
-    /// None: it is not judged.
+    /// `None` if the wakeup is not judged.
     judged: Option<Box<JudgedWakeup>>,
-    /// Where it is taken to go so far.
+    /// The CPU that the thread goes to according to the events so far.
     to: CpuId,
 }
 
-/// Takes the events of a trace one by one, and gives the wakeups with their answers.
+/// Takes the events of a trace one by one and returns each wakeup with its answer.
 pub struct Counterfactual<'m> {
     machine: &'m Machine,
     features: Features,
     config: RecordingConfig,
     words: RuleNames,
-    /// One for each state that is possible; none before the first event.
+    /// The possible states; empty before the first event.
     hypotheses: Vec<ReplayedState>,
-    /// What an answer depends on that is another one in a state than in the first.
+    /// By state: what an answer depends on if this state gives another answer than the first state.
     depends_on: Vec<Confidence>,
     threads: Threads,
     running: Vec<Running>,
     open: BTreeMap<u32, OpenWakeup>,
-    /// Pids of those that were woken while they had a CPU.
+    /// Pids of threads that were woken while they ran.
     leaving: BTreeSet<u32>,
-    /// From `fairground_woken`, for the next sched_waking: pid, whether an interrupt wakes it, sync.
+    /// From `fairground_woken`, for the next sched_waking: pid, whether an interrupt does the wakeup, whether it is
+    /// sync.
     hint: Option<(u32, bool, bool)>,
-    /// The trace is one of ours: it says which wakeups are sync.
+    /// Whether the trace is one of ours, which says which wakeups are sync.
     ours: bool,
-    /// The trace has interrupt events.
+    /// Whether some event has the flags of an interrupt.
     tells_interrupts: bool,
-    /// By CPU: it was left to its idle task, and that has left an event.
+    /// By CPU: whether it has switched to its idle task.
     idled: Vec<bool>,
+    /// By CPU: whether its idle task has had an event.
     heard: Vec<bool>,
-    /// Clamps were told of.
+    /// Whether the trace has uclamp events.
     clamps: bool,
-    /// Clocks were told of, by CPU.
+    /// By CPU: whether it has had a cpu_frequency event.
     clocked: Vec<bool>,
     now: u64,
     counts: Counts,
-    /// Reasons are wanted, and room for them.
+    /// The buffer for reasons; `None` if reasons are not wanted.
     why: Option<Box<FgWhy>>,
     order: AtDecision,
 }
 
 impl<'m> Counterfactual<'m> {
-    /// An importer for a trace of this machine. `words`: what our rules and notes say.
+    /// A replay of a trace of this machine. `words`: the texts of our rules and notes.
     ///
     /// # Errors
-    /// A machine that the policy cannot be on.
+    /// If the policy does not support the machine.
     pub fn new(
         machine: &'m Machine,
         features: &Features,
@@ -232,12 +236,12 @@ impl<'m> Counterfactual<'m> {
             why: None,
             order: AtDecision::default(),
         };
-        // What is wrong with the machine is to be known before the trace is read.
+        // So that a fault of the machine is reported before the trace is read.
         counterfactual.hypothesis(InitialState::Boot, false)?;
         Ok(counterfactual)
     }
 
-    /// From now on answers have the reasons that led to them, or not.
+    /// Sets whether answers have reasons from now on.
     pub fn ask_why(&mut self, why: bool) {
         match why {
             true if self.why.is_none() => self.why = Some(Box::new(FgWhy::zeroed())),
@@ -246,23 +250,23 @@ impl<'m> Counterfactual<'m> {
         }
     }
 
-    /// One more event. A wakeup comes with the event that says where it went.
+    /// Applies the next event. Returns a judged wakeup with the sched_wakeup that completes it.
     ///
     /// # Errors
-    /// An event of a CPU that the machine lacks.
+    /// If the event names a CPU that the machine does not have.
     pub fn event(&mut self, event: &TraceEvent) -> Result<Option<JudgedWakeup>, NoSuchCpu> {
         let judged = self.take(event)?;
         Ok(judged.map(|judged| *judged))
     }
 
-    /// What could not be judged so far; wakeups that are still open are among it.
+    /// What could not be judged so far, including wakeups that are still open.
     pub fn counts(&self) -> Counts {
         let open = self.open.values().filter(|open| open.judged.is_some()).count() as u64;
         Counts { open: self.counts.open + open, ..self.counts }
     }
 
-    /// The state of a past that is possible, the one in which nothing was first; none before the first event, or beyond the
-    /// last.
+    /// The `n`-th possible state. In the first one nothing ran before the recording. `None` before the first event and
+    /// after the last state.
     pub fn hypothesis_state(&self, n: usize) -> Option<&ReplayedState> {
         self.hypotheses.get(n)
     }
@@ -277,47 +281,46 @@ impl<'m> Counterfactual<'m> {
         )
     }
 
-    /// What must be said of the answers.
+    /// The assumptions behind the answers, and what could not be judged.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
-            "policies, affinities{} and groups are not read from traces: every thread is taken for SCHED_OTHER that may use \
-             all CPUs, with nice 0 until a switch to it tells its priority",
+            "policies, affinities{} and groups are not read from traces: every thread is assumed to be SCHED_OTHER and \
+             allowed on all CPUs, with nice 0 until a sched_switch shows its priority",
             if self.clamps { "" } else { ", clamps" }
         )];
         if !self.ours {
-            notes.push("which wakeups were sync is not told: both were tried".into());
+            notes.push("the trace does not say which wakeups were sync: both cases were tried".into());
         }
-        let untold = self.clocked.iter().filter(|told| !**told).count();
-        if untold > 0 && !self.ours {
-            notes.push(format!("no cpu_frequency of {untold} CPUs: taken to run at full speed throughout"));
+        let unclocked = self.clocked.iter().filter(|clocked| !**clocked).count();
+        if unclocked > 0 && !self.ours {
+            notes.push(format!("no cpu_frequency of {unclocked} CPUs: taken to run at full speed throughout"));
         }
         let unseen = self.running.iter().filter(|doing| **doing == Running::Unknown).count();
         if unseen > 0 {
-            notes.push(format!("no event of {unseen} CPUs: idle or busy, nobody knows"));
+            notes.push(format!("no event of {unseen} CPUs: they may be idle or busy"));
         }
         let unheard = self.idled.iter().zip(&self.heard).filter(|(idled, heard)| **idled && !**heard).count();
         if unheard > 0 && !self.ours {
-            notes
-                .push(format!("the idle tasks of {unheard} CPUs leave no event: whether such a CPU idles is not sure"));
+            notes.push(format!("the idle tasks of {unheard} CPUs have no event: such a CPU may be idle or busy"));
         }
         let counts = self.counts();
         let several = [
-            (counts.leaving, "wakeups met threads that were still being switched away: not judged"),
-            (counts.runnable, "wakeups met runnable threads: no CPU was chosen"),
-            (counts.without_waking, "wakeups have no sched_waking: not judged"),
-            (counts.open, "wakeups have no end in the trace: not judged"),
-            (counts.real_time, "wakeups of threads of real time or with a deadline: not judged"),
-            (counts.unwoken, "threads ran without having been woken"),
-            (counts.appeared, "threads were switched to unseen on an idle CPU"),
-            (counts.contradictions, "switches and moves contradict what was seen before"),
-            (counts.backwards, "events are older than their predecessors, and taken to happen with them"),
-            (counts.forgotten, "threads were forgotten: there are too many"),
+            (counts.leaving, "wakeups of threads that were still being switched out: not judged"),
+            (counts.runnable, "wakeups of runnable threads: no CPU was chosen"),
+            (counts.without_waking, "wakeups without sched_waking: not judged"),
+            (counts.open, "wakeups without sched_wakeup: not judged"),
+            (counts.real_time, "wakeups of real-time or deadline threads: not judged"),
+            (counts.unwoken, "threads ran without a recorded wakeup"),
+            (counts.appeared, "threads acted on an idle CPU without a sched_switch to them"),
+            (counts.contradictions, "switches and migrations contradict earlier events"),
+            (counts.backwards, "events are out of order in time: taken to happen together with the event before"),
+            (counts.forgotten, "threads were forgotten: too many at a time"),
         ];
         notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
         notes
     }
 
-    /// The answer for a sleeper about to be placed; the states have the placement behind them, but for the CPU.
+    /// Judges the wakeup of a sleeper. Afterwards all states have applied the placement, except for the CPU it went to.
     fn judge(&mut self, event: &TraceEvent, task: u32, prev: CpuId, hint: Option<(bool, bool)>) -> JudgedWakeup {
         let (interrupt, sync) = hint.unwrap_or((event.in_interrupt || event.context.pid == 0, false));
         let current = match self.running[event.cpu as usize] {
@@ -370,14 +373,15 @@ impl<'m> Counterfactual<'m> {
         reasons(flags, why).map(step).collect()
     }
 
-    /// CPUs that were left to an idle task that has left no event.
+    /// CPUs that switched to an idle task that has no event in the recording.
     fn unheard(&self) -> impl Iterator<Item = CpuId> + '_ {
         let silent = (0..).zip(self.running.iter().zip(&self.heard));
         let unheard = silent.filter(|(_, (doing, heard))| !self.ours && **doing == Running::Idle && !**heard);
         unheard.map(|(cpu, _)| cpu)
     }
 
-    /// What else the answer may be: in the other states, if the wakeup was sync, and if an interrupt woke.
+    /// The confidence in the answer and all possible answers: in the other states, for a sync wakeup, for a wakeup by
+    /// an interrupt, and with CPUs busy that only seem to idle.
     fn confidence(&mut self, placing: &Placing, first: Option<&FgVerdict>, prev: CpuId) -> (Confidence, Vec<CpuId>) {
         let chosen = cpu_of(first, prev);
         let mut answers = self.in_all_states(placing, prev);
@@ -405,14 +409,15 @@ impl<'m> Counterfactual<'m> {
         (confidence, possible)
     }
 
-    /// Whether nobody knows if it is an interrupt that wakes: the policy cares where it meets a kernel thread of its CPU.
+    /// Whether an interrupt may have done the wakeup and it matters: the policy treats a wakeup by a per-CPU kernel
+    /// thread specially.
     fn may_be_interrupt(&self, placing: &Placing) -> bool {
         let told = self.ours || self.tells_interrupts || placing.flags & FG_WF_IRQ != 0;
         let is_kernels = |task| self.hypotheses[0].task(task).flags & FG_TASK_PERCPU_KTHREAD != 0;
         !told && placing.current.is_some_and(is_kernels)
     }
 
-    /// The CPU if somebody runs where idle tasks leave no event: there, and only on the CPU that would be chosen.
+    /// The answers if CPUs are busy whose idle tasks have no event: all of these CPUs, and only the chosen one.
     fn if_unheard_are_busy(&mut self, placing: &Placing, chosen: CpuId, prev: CpuId) -> Vec<(Confidence, CpuId)> {
         let all: CpuMask = self.unheard().collect();
         if all.first().is_none() {
@@ -432,7 +437,7 @@ impl<'m> Counterfactual<'m> {
         answers
     }
 
-    /// The CPU in each state, with what it depends on if that is another one than in the first.
+    /// The answer in each state, with what the answer depends on if it differs from the first.
     fn in_all_states(&mut self, placing: &Placing, prev: CpuId) -> Vec<(Confidence, CpuId)> {
         let states = self.depends_on.iter().zip(&mut self.hypotheses);
         let cpu = |(depends, past): (&Confidence, &mut ReplayedState)| {
@@ -448,7 +453,7 @@ impl<'m> Counterfactual<'m> {
             answers.push((Confidence::Balance, cpu_of(verdict.as_ref(), prev)));
         }
         let Some(everything) = everything else { return answers };
-        // A waker is one of many wakees if one of the two has changed its wakees often, and the other much more often.
+        // wake_wide(): true if one of the two tasks has switched wakees often, and the other much more often.
         let (low, high) = (self.hypotheses[0].flips(placing), self.hypotheses[everything].flips(placing));
         let often = |n: usize| {
             self.hypotheses[0].cpu(placing.this_cpu).sd_llc_size.clamp(low[n].min(high[n]), high[n].max(low[n]))
@@ -463,7 +468,7 @@ impl<'m> Counterfactual<'m> {
     }
 }
 
-/// Where a verdict sends a task; no choice leaves it where it is.
+/// The CPU of a verdict; `prev` if no CPU is chosen.
 fn cpu_of(verdict: Option<&FgVerdict>, prev: CpuId) -> CpuId {
     verdict.map_or(prev, |v| CpuId::try_from(v.cpu).unwrap_or(prev))
 }

@@ -15,14 +15,14 @@ pub enum RelativeCpu {
     Waker,
     /// Another one that shares the last-level cache of the previous one.
     NearPrevious,
-    /// Another one that shares that of the waker's.
+    /// Another one that shares the last-level cache of the waker's.
     NearWaker,
     /// Any other.
     Elsewhere,
 }
 
 impl RelativeCpu {
-    /// The step as text.
+    /// The words for it.
     pub fn text(self) -> &'static str {
         ["previous CPU", "waker's CPU", "near previous", "near waker", "elsewhere"][self as usize]
     }
@@ -42,15 +42,15 @@ impl RelativeCpu {
 /// Wakeups and agreements among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// JudgedWakeup.
+    /// Wakeups that were judged.
     pub judged: u64,
-    /// Of these recorded where our policy would have gone.
+    /// Wakeups whose recorded CPU is the one that our policy chooses.
     pub agree: u64,
-    /// JudgedWakeup for sure.
+    /// Wakeups with a sure answer.
     pub sure: u64,
-    /// Of these recorded where our policy would have gone.
+    /// Wakeups with a sure answer that is the recorded CPU.
     pub sure_agree: u64,
-    /// Not for sure, and recorded on one of the CPUs that are possible.
+    /// Wakeups without a sure answer whose recorded CPU is one of the possible answers.
     pub possible: u64,
 }
 
@@ -64,17 +64,17 @@ impl Agreement {
         self.possible += u64::from(!sure && judged.possible.contains(&judged.recorded));
     }
 
-    /// Of all, percent; none if there are none.
+    /// Share of `agree` in `judged`, percent; `None` if no wakeup was judged.
     pub fn agree_pct(&self) -> Option<f64> {
         share(self.agree, self.judged)
     }
 
-    /// Of those for sure, percent.
+    /// Share of `sure_agree` in `sure`, percent.
     pub fn sure_agree_pct(&self) -> Option<f64> {
         share(self.sure_agree, self.sure)
     }
 
-    /// JudgedWakeup for sure, of all, percent.
+    /// Share of `sure` in `judged`, percent.
     pub fn sure_pct(&self) -> Option<f64> {
         share(self.sure, self.judged)
     }
@@ -87,34 +87,34 @@ fn share(part: u64, of: u64) -> Option<f64> {
 /// A rule of ours, and how often the recording agrees with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleAgreement {
-    /// The thread's comm.
+    /// Name of the rule.
     pub rule: String,
-    /// How often.
+    /// The wakeups that it decides.
     pub agreement: Agreement,
 }
 
-/// A way to disagree.
+/// Wakeups at which our policy and the recording disagree in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disagreement {
-    /// The rule of ours.
+    /// The rule of our policy.
     pub rule: String,
-    /// Where that goes.
+    /// The CPU that it chooses.
     pub ours: RelativeCpu,
-    /// Where the recording went.
+    /// The recorded CPU.
     pub recorded: RelativeCpu,
-    /// By which rule, if it says so.
+    /// The rule that chose the recorded CPU, if the recording names one.
     pub recorded_rule: Option<String>,
-    /// How often.
+    /// How many wakeups.
     pub count: u64,
-    /// Of these for sure.
+    /// How many of them have a sure answer.
     pub sure: u64,
-    /// The first of them, ns.
+    /// Time of the first one, ns.
     pub first: u64,
 }
 
 type Way = (String, RelativeCpu, RelativeCpu, Option<String>);
 
-/// All wakeups.
+/// Counts of judged wakeups.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     all: Agreement,
@@ -124,7 +124,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One more wakeup, on this machine.
+    /// Adds a wakeup, which was on `machine`.
     pub fn add(&mut self, judged: &JudgedWakeup, machine: &Machine) {
         self.all.add(judged);
         *self.by_certainty.entry(judged.confidence).or_default() += 1;
@@ -139,17 +139,17 @@ impl Tally {
         }
     }
 
-    /// All of them.
+    /// The agreement over all wakeups.
     pub fn all(&self) -> Agreement {
         self.all
     }
 
-    /// How sure they are, and how many of each.
+    /// The number of wakeups by confidence.
     pub fn confidences(&self) -> impl Iterator<Item = (Confidence, u64)> + '_ {
         self.by_certainty.iter().map(|(confidence, count)| (*confidence, *count))
     }
 
-    /// By rule of ours, the most frequent first.
+    /// The agreement by rule of our policy, the most frequent rule first.
     pub fn rules(&self) -> Vec<RuleAgreement> {
         let row =
             |(rule, agreement): (&String, &Agreement)| RuleAgreement { rule: rule.clone(), agreement: *agreement };
@@ -158,7 +158,7 @@ impl Tally {
         rows
     }
 
-    /// The ways to disagree, the most frequent first.
+    /// The disagreements, the most frequent first.
     pub fn disagreements(&self) -> Vec<Disagreement> {
         let mut rows: Vec<Disagreement> = Vec::new();
         for ((rule, ours, recorded, by), (count, sure, first)) in &self.ways {

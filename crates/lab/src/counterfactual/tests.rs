@@ -18,7 +18,7 @@ fn counterfactual(machine: &Machine) -> Counterfactual<'_> {
     Counterfactual::new(machine, &features, config, RuleNames::from_scheduler(&fair)).unwrap()
 }
 
-/// All that is told after some lines, with the state behind them.
+/// The judged wakeups of a trace with these lines, and the state after them.
 fn told<'m>(machine: &'m Machine, text: &str) -> (Vec<JudgedWakeup>, Counterfactual<'m>) {
     let mut counterfactual = counterfactual(machine);
     let mut reader = Reader::new("t", text.as_bytes());
@@ -59,7 +59,7 @@ fn wakes(us: u64, on: u32, by: &str, who: (&str, u32), prev: u32, to: u32) -> St
     .concat()
 }
 
-/// a runs on CPU 0, the others have idled.
+/// a runs on CPU 0, the other CPUs idle.
 fn quiet() -> String {
     let idle = |cpu: u32| starts(1, cpu, "t", 10 + cpu) + &sleeps(2, cpu, "t", 10 + cpu);
     starts(0, 0, "a", 1) + &idle(1) + &idle(2) + &idle(3)
@@ -86,7 +86,7 @@ fn a_recording_that_went_elsewhere_does_not_agree_and_is_followed() {
     }
 }
 
-/// c runs on the previous CPU; of CPUs 1 and 3 nothing was heard: one of them is free, or none.
+/// c runs on the previous CPU. CPUs 1 and 3 have had no event: they may be idle or busy.
 #[test]
 fn a_cpu_that_was_not_heard_of_may_be_idle_or_busy() {
     let machine = four();
@@ -116,7 +116,7 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (0, Confidence::Sure), "{:?}", judged[0]);
 }
 
-/// Perf may lose what happens while a CPU idles: nobody saw x begin on CPU 1, and there it is as it wakes b.
+/// perf may lose events while a CPU idles: no sched_switch shows x on CPU 1, where it wakes b.
 #[test]
 fn who_acts_on_an_idle_cpu_runs_there() {
     let machine = four();
@@ -130,7 +130,7 @@ fn who_acts_on_an_idle_cpu_runs_there() {
     }
 }
 
-/// a was switched to on CPU 0, and it is x that acts there: a has left unseen, and sleeps.
+/// CPU 0 switched to a, and then x acts there: a has been switched out without a recorded event, and is taken to sleep.
 #[test]
 fn who_is_displaced_unseen_sleeps() {
     let machine = four();
@@ -142,8 +142,8 @@ fn who_is_displaced_unseen_sleeps() {
     }
 }
 
-/// CPU 1 was left to its idle task, which has never been heard of: that it idles is not sure. One event of the idle task
-/// makes it so.
+/// CPU 1 switched to its idle task, which has no event: it may be busy. After one event of the idle task it is sure to
+/// idle.
 #[test]
 fn a_cpu_whose_idle_task_leaves_no_event_may_be_busy() {
     let machine = four();
@@ -153,14 +153,14 @@ fn a_cpu_whose_idle_task_leaves_no_event_may_be_busy() {
     let (judged, after) = told(&machine, &(left.clone() + &woken));
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (1, Confidence::Unseen));
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
-    let note = "the idle tasks of 1 CPUs leave no event";
+    let note = "the idle tasks of 1 CPUs have no event";
     assert!(after.notes().iter().any(|n| n.starts_with(note)), "{:?}", after.notes());
     let heard = "<idle>-0 [001] 5.000006: cpu_idle: state=0 cpu_id=1\n";
     let (judged, _) = told(&machine, &(left + heard + &woken));
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (1, Confidence::Sure));
 }
 
-/// A kernel thread of CPU 0 wakes b there: it does so by itself, and b stays, or it was interrupted.
+/// A kernel thread of CPU 0 wakes b there. If it does so itself, b stays there; an interrupt may have done it instead.
 #[test]
 fn whether_an_interrupt_woke_is_not_told_without_flags() {
     let machine = four();
@@ -169,7 +169,7 @@ fn whether_an_interrupt_woke_is_not_told_without_flags() {
     let (judged, _) = told(&machine, &(busy.clone() + &woken));
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (0, Confidence::Interrupt));
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
-    // Where some event is an interrupt's by its flags, one without is none's.
+    // If some event has the flags of an interrupt, an event without them is not from an interrupt.
     let flagged = "<idle>-0 [003] d.h1. 5.000013: cpu_idle: state=0 cpu_id=3\n";
     let (judged, _) = told(&machine, &(busy + flagged + &woken));
     assert_ne!(judged[0].confidence, Confidence::Interrupt);
@@ -184,14 +184,14 @@ fn nice_values_are_those_of_priorities_once_a_switch_tells_them() {
     let (_, after) = told(&machine, &text);
     for past in 0..2 {
         let past = after.hypothesis_state(past).unwrap();
-        // The fifth thread that is met.
+        // The fifth thread of the trace.
         let (n, on_1) = (past.task(4), past.cpu(1));
         assert_eq!((n.nice, n.weight, on_1.h_nr_running), (19, 15, 2));
         assert_eq!(on_1.fair.load_weight, 15 + 1024);
     }
 }
 
-/// Threads of real time, and those with a deadline, are placed by rules that are not asked here.
+/// Real-time and deadline threads are placed by other rules than those of the fair class.
 #[test]
 fn wakeups_of_threads_of_real_time_are_not_judged() {
     let machine = four();
@@ -219,12 +219,12 @@ fn queues_are_as_recorded() {
     assert_eq!(counts(&(quiet() + &woken)), [[(3, 0), (0, 1)]; 2]);
     let pulled = "<idle>-0 [001] 5.000012: sched_migrate_task: comm=c pid=3 prio=120 orig_cpu=0 dest_cpu=1\n";
     assert_eq!(counts(&(quiet() + &woken + pulled)), [[(2, 0), (1, 1)]; 2]);
-    // Nobody knows whether somebody waited where a ran when the trace began, until that CPU idles.
+    // Until CPU 0, where a ran when the trace began, idles, a thread may be waiting there.
     let [cold, hot] = counts(&woken);
     assert_eq!((cold[0], hot[0]), ((3, 0), (4, 0)));
 }
 
-/// Both pasts of a thread that has run for a second.
+/// The two initial states agree on a thread that has run for a second.
 #[test]
 fn what_was_before_is_forgotten_in_time() {
     let machine = four();
@@ -271,7 +271,7 @@ fn a_cpu_that_the_machine_lacks_is_refused() {
 }
 
 proptest::proptest! {
-    /// Any order of a trace's lines is taken in, whatever it tells, at whatever times.
+    /// A trace with lines in any order and with any times is accepted.
     #[test]
     fn no_order_of_events_is_too_strange(picks in proptest::collection::vec((0usize..17, 0u64..40, 0u64..50), 0..80)) {
         let lines = "\

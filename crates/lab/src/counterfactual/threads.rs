@@ -1,47 +1,48 @@
-//! Who is who: threads by pid, and what the policy calls them.
+//! Threads by pid, and the number that the policy's state has for each.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use fairground_trace::placements::Task;
 
-/// Threads that are known at a time; of more those are forgotten that have slept longest, and if few sleep, those that are
-/// runnable and of which nothing was heard for longest.
+/// Most threads that are known at a time. If there are more, those that have slept longest are forgotten. If few sleep,
+/// runnable threads are forgotten too, the one with the oldest last event first.
 const THREADS_MAX: usize = 1 << 16;
 
-/// Numbers that wait to be used again: who woke the thread that had one before should have forgotten it.
+/// Free numbers that wait before the first of them is reused: wakers that still have the number of an ended thread as
+/// their last wakee should have another wakee by then.
 const NUMBERS_IDLE: usize = 1024;
 
-/// Characters of a name that are kept.
+/// Longest name that is stored, characters.
 const COMM_MAX: usize = 64;
 
-/// A thread.
+/// A thread that has had an event.
 #[derive(Clone, Debug)]
 struct Known {
     id: u32,
-    /// ns, when it was last heard of.
+    /// Time of its last event, ns.
     heard: u64,
-    /// Its end has begun.
+    /// Whether it has had sched_process_exit.
     ending: bool,
-    /// Its priority is one of real time, or that of all with a deadline.
+    /// Whether its priority is that of a real-time or deadline thread.
     real_time: bool,
 }
 
-/// All of them.
+/// All known threads.
 #[derive(Default)]
 pub(super) struct Threads {
     by_pid: BTreeMap<u32, Known>,
-    /// By number.
+    /// Comm and pid by number.
     names: Vec<Task>,
     free: VecDeque<u32>,
 }
 
 impl Threads {
-    /// The number of a thread that is known.
+    /// The number of a thread, if it is known.
     pub fn id(&self, pid: u32) -> Option<u32> {
         self.by_pid.get(&pid).map(|known| known.id)
     }
 
-    /// The same, and it is called so now.
+    /// The number of a thread that has an event now, if it is known. Updates its name.
     pub fn hear(&mut self, pid: u32, comm: &str, now: u64) -> Option<u32> {
         let known = self.by_pid.get_mut(&pid)?;
         known.heard = now;
@@ -52,7 +53,7 @@ impl Threads {
         Some(known.id)
     }
 
-    /// A new one, which is not known.
+    /// Adds a thread that is not known, and returns its number.
     pub fn enlist(&mut self, pid: u32, comm: &str, now: u64) -> u32 {
         let name = Task { comm: comm.chars().take(COMM_MAX).collect(), pid };
         let id = match self.free.len() > NUMBERS_IDLE {
@@ -73,40 +74,40 @@ impl Threads {
         id
     }
 
-    /// Its end has begun.
+    /// Marks a thread as exiting.
     pub fn end(&mut self, pid: u32) {
         self.by_pid.get_mut(&pid).into_iter().for_each(|known| known.ending = true);
     }
 
-    /// Whether it has: the next sleep is the last.
+    /// Whether a thread is exiting: it does not wake from its next sleep.
     pub fn is_ending(&self, pid: u32) -> bool {
         self.by_pid.get(&pid).is_some_and(|known| known.ending)
     }
 
-    /// Whether its priority is one of real time, or that of all with a deadline, is told.
+    /// Sets whether a thread is a real-time or deadline thread.
     pub fn set_real_time(&mut self, pid: u32, real_time: bool) {
         self.by_pid.get_mut(&pid).into_iter().for_each(|known| known.real_time = real_time);
     }
 
-    /// Whether it is: no policy of ours places it.
+    /// Whether a thread is a real-time or deadline thread, which our policies do not place.
     pub fn is_real_time(&self, pid: u32) -> bool {
         self.by_pid.get(&pid).is_some_and(|known| known.real_time)
     }
 
-    /// Who bears a number.
+    /// The thread with this number.
     pub fn task(&self, id: u32) -> Task {
         self.names[id as usize].clone()
     }
 
-    /// It is gone; its number.
+    /// Removes a thread and returns its number.
     pub fn remove(&mut self, pid: u32) -> Option<u32> {
         let known = self.by_pid.remove(&pid)?;
         self.free.push_back(known.id);
         Some(known.id)
     }
 
-    /// If there are too many: a quarter, or every newcomer would have all of them looked through. First those that are `asleep`,
-    /// of these first the ones of which nothing was heard for longest.
+    /// The pids of the threads to forget if there are too many: a quarter of all, so that not every new thread leads
+    /// to a search of all. Those that are `asleep` come first, and among them those with the oldest last event.
     pub fn too_many(&self, asleep: impl Fn(u32) -> bool) -> Vec<u32> {
         if self.by_pid.len() < THREADS_MAX {
             return Vec::new();
@@ -135,8 +136,8 @@ mod tests {
         assert_eq!((gone.len(), gone[0], gone[1]), (THREADS_MAX / 4, 0, 2));
     }
 
-    /// All are runnable: there are never more of them than that, and newcomers do not have each of them looked at, again
-    /// and again.
+    /// All threads are runnable: their number is limited all the same, and not every new thread leads to a search of
+    /// all.
     #[test]
     fn of_threads_that_all_run_those_are_forgotten_that_were_silent_longest_and_few_are_looked_at() {
         let mut threads = Threads::default();

@@ -1,7 +1,7 @@
 //! What a scheduler of ours would have chosen at each wakeup of a recording: the request, and its answer as text, JSON and
 //! rows.
 //!
-//! [`WhatIf`] says who is asked and about which wakeups; [`WhatIf::ask`] reads a trace and gives a [`Report`].
+//! [`WhatIf`] names the scheduler and selects wakeups. [`WhatIf::ask`] reads a trace and returns a [`Report`].
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,10 +29,10 @@ use crate::recorded::{recorded_config, recorded_sched};
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-trace-1";
 
-/// Ways to disagree that are shown.
+/// Most disagreements that the text shows.
 const WAYS_MAX: usize = 12;
 
-/// No rule of the policy: a sleeper of EEVDF that is still queued stays where it is.
+/// Not a rule of the policy: a sleeper whose dequeue EEVDF delays stays on its run queue.
 const QUEUED_RULE: Rule = Rule {
     name: QUEUED,
     function: "ttwu_runnable",
@@ -51,11 +51,11 @@ pub enum WhatIfError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Fair(#[from] FairError),
-    /// It was recorded on a larger machine.
+    /// The trace was recorded on a larger machine.
     #[error("{trace} has events of CPU {cpu}; {machine} has CPUs 0 to {last}")]
     #[diagnostic(help("name the machine that was recorded with --machine"))]
     NoSuchCpu {
-        /// Its name.
+        /// Name of the trace.
         trace: String,
         /// The CPU of the event.
         cpu: u32,
@@ -64,55 +64,55 @@ pub enum WhatIfError {
         /// The machine's last CPU.
         last: usize,
     },
-    /// It has no events of wakeups.
+    /// The trace has no events of wakeups.
     #[error("{trace} has no wakeup that can be judged")]
     #[diagnostic(help("it takes sched_switch, sched_waking and sched_wakeup, and sched_migrate_task if it is there"))]
     Empty {
-        /// Its name.
+        /// Name of the trace.
         trace: String,
     },
-    /// It has the beginnings of wakeups only.
+    /// The trace has sched_waking events and no sched_wakeup.
     #[error("{trace} has no wakeup that can be judged: no sched_wakeup follows any of {wakings} sched_waking")]
     #[diagnostic(help(
         "sched_wakeup says where a thread went; `perf sched record` leaves it out, `perf record -a -e 'sched:*'` has it"
     ))]
     NoWakeup {
-        /// Its name.
+        /// Name of the trace.
         trace: String,
         /// Number of sched_waking.
         wakings: u64,
     },
-    /// None of its wakeups is asked for.
+    /// No wakeup of the trace matches the request.
     #[error("{trace}: no such wakeup; {judged} were judged{hint}")]
     NoMatch {
-        /// Its name.
+        /// Name of the trace.
         trace: String,
         /// Wakeups that were judged.
         judged: u64,
-        /// The nearest name of a task, as a question; or nothing.
+        /// "; did you mean NAME?" with the nearest name of a task, or empty.
         hint: String,
     },
 }
 
-/// Which scheduler is asked, about which wakeups of a trace. With a time or a number: one wakeup in full. With a task alone: each
-/// of its wakeups. Otherwise: how often the recording agrees.
+/// Which scheduler is asked about which wakeups of a trace. A time or a number selects one wakeup, which is explained
+/// in full. A task alone selects each of its wakeups. Otherwise the answer is how often the recording agrees.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
     /// The machine that was recorded.
     pub machine: Arc<Machine>,
     /// Its name, for messages.
     pub machine_name: String,
-    /// The CPUs to which all threads are bound; none: all.
+    /// The CPUs to which all threads are bound; `None`: threads are not bound.
     pub allowed: Option<CpuMask>,
-    /// `fair:...`; none: the one that ran, if the trace says so and it was ours, else the latest.
+    /// `fair:...`. `None`: the scheduler that ran, if the trace names one of ours, else the latest.
     pub sched: Option<String>,
-    /// schedutil set the clocks; none: as the trace says.
+    /// Whether schedutil was the frequency governor. `None`: as the trace says.
     pub schedutil: Option<bool>,
-    /// Ticks per second; none: as the trace says, else the default of a run.
+    /// Ticks per second. `None`: as the trace says, else the default of a run.
     pub hz: Option<u32>,
-    /// What a wakeup must be.
+    /// Which wakeups are selected.
     pub wanted: Wanted,
-    /// Which of these, counted from 1.
+    /// The number of one of these, counted from 1.
     pub nth: Option<u64>,
 }
 
@@ -127,7 +127,7 @@ pub struct Report {
     found: Found,
 }
 
-/// What was asked for.
+/// The content of an answer.
 #[derive(Clone, Debug)]
 pub enum Found {
     /// How often the recording agrees.
@@ -138,7 +138,7 @@ pub enum Found {
     Wakeup(Box<JudgedWakeup>),
 }
 
-/// One reading of a trace.
+/// A trace that is being read for a request.
 struct Reading<'a> {
     ask: &'a WhatIf,
     trace: &'a str,
@@ -149,10 +149,10 @@ struct Reading<'a> {
 }
 
 impl WhatIf {
-    /// Reads a trace from its first event. `head`: what its head says. `progress` hears of the time of each event, ns.
+    /// Reads a trace from its first event. `head` is its head. `progress` is called with the time of each event, ns.
     ///
     /// # Errors
-    /// A trace that cannot be read or is of another machine; no wakeup that is asked for.
+    /// If the trace cannot be read, is of a larger machine, or has no wakeup that the request selects.
     pub fn ask(
         &self,
         trace: &str,
@@ -187,7 +187,7 @@ impl Reading<'_> {
         Ok((found, [self.counterfactual.notes(), self.source.notes()].concat()))
     }
 
-    /// Gives each judged wakeup to `take` until that says enough.
+    /// Calls `take` with each judged wakeup until it returns false.
     fn each(&mut self, take: &mut dyn FnMut(JudgedWakeup) -> bool) -> Result<(), WhatIfError> {
         while let Some(event) = self.source.next_event()? {
             (self.progress)(event.time);
@@ -234,7 +234,7 @@ impl Reading<'_> {
         Ok(wakeups)
     }
 
-    /// One wakeup in full. What comes after it is not read.
+    /// One wakeup in full. The rest of the trace is not read.
     fn single(&mut self) -> Result<Box<JudgedWakeup>, WhatIfError> {
         let (ask, mut found, mut left) = (self.ask, None, self.ask.nth.unwrap_or(1));
         self.counterfactual.ask_why(true);
@@ -248,7 +248,7 @@ impl Reading<'_> {
         found.ok_or_else(|| self.no_match())
     }
 
-    /// Why there is no answer.
+    /// The error that explains why no wakeup was found.
     fn no_match(&self) -> WhatIfError {
         let trace = self.trace.to_owned();
         match (self.seen.judged, self.counterfactual.counts().open) {
@@ -264,14 +264,14 @@ impl Reading<'_> {
     }
 }
 
-/// What was judged, for a message if it was not what was asked for.
+/// What was judged, for the message if no wakeup matches.
 #[derive(Default)]
 struct Seen {
     judged: u64,
     tasks: BTreeSet<String>,
 }
 
-/// Names that are kept for a hint.
+/// Most names of tasks that are stored for the hint in a message.
 const NAMES_MAX: usize = 4096;
 
 impl Seen {
@@ -284,22 +284,22 @@ impl Seen {
 }
 
 impl Report {
-    /// The answer itself.
+    /// The content of the answer.
     pub fn found(&self) -> &Found {
         &self.found
     }
 
-    /// What must be said of it. The text of an agreement has them in it.
+    /// Assumptions, and what could not be judged. [`Self::text`] contains them if the answer is an agreement.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// A rule of the scheduler that was asked, by its name.
+    /// The rule with this name of the scheduler that was asked.
     pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
         self.head.rule(name)
     }
 
-    /// For people.
+    /// The answer as text.
     pub fn text(&self) -> String {
         match &self.found {
             Found::Agreement(tally) => self.tally_text(tally),
@@ -308,7 +308,7 @@ impl Report {
         }
     }
 
-    /// The documented schema.
+    /// The answer as JSON in the documented schema.
     pub fn json(&self) -> Value {
         let fields = match &self.found {
             Found::Agreement(tally) => {
@@ -337,7 +337,7 @@ impl Report {
         Value::Object(object)
     }
 
-    /// Objects of equal members: of an agreement one for each rule, else one for each wakeup.
+    /// Rows for a table, all with the same members: a row for each rule of an agreement, else a row for each wakeup.
     pub fn rows(&self) -> Vec<Value> {
         match &self.found {
             Found::Agreement(tally) => tally.rules().iter().map(|row| self.rule_json(row)).collect(),
@@ -365,7 +365,7 @@ impl Report {
         }
         let _ = writeln!(
             out,
-            "recorded where {sched} goes: {} of all, {} of the sure ones\n",
+            "agreement with {sched}: {} of all wakeups, {} of the sure ones\n",
             pct(all.agree_pct()),
             pct(all.sure_agree_pct())
         );
@@ -383,7 +383,7 @@ impl Report {
         out
     }
 
-    /// The commonest, a line each; nothing if there are none.
+    /// A table of the most frequent disagreements; empty without disagreements.
     fn disagreements_text(&self, ways: &[Disagreement]) -> String {
         let mut out = String::new();
         if !ways.is_empty() {
@@ -407,7 +407,7 @@ impl Report {
         let mut out = in_words(&judged.ours, &self.head);
         let title = |rule: &String| format!(" by {}", self.head.rule(rule).title());
         let by = judged.recorded_rule.as_ref().map_or(String::new(), title);
-        let verdict = if judged.agrees() { "as here" } else { "not as here" };
+        let verdict = if judged.agrees() { "the same CPU" } else { "another CPU" };
         let _ = writeln!(out, "recorded: CPU {}{by}, {verdict}", judged.recorded);
         let _ = match judged.confidence {
             Confidence::Sure => writeln!(out, "sure"),
@@ -426,7 +426,7 @@ fn cpus(judged: &JudgedWakeup) -> String {
     judged.possible.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A wakeup on a line.
+/// A line for a wakeup.
 fn in_short(judged: &JudgedWakeup, head: &Head) -> String {
     let ours = &judged.ours;
     let (time, task, rule) = (seconds(ours.time), ours.task.to_string(), head.rule(&ours.rule).title());
