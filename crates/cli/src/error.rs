@@ -27,11 +27,11 @@ pub enum Failure {
     Run(Report),
     /// 2.
     Input(Report),
-    /// 130, as a shell reports death by SIGINT; what is kept.
+    /// 130, as a shell reports death by SIGINT. The text says which results are stored.
     Interrupted(String),
 }
 
-/// Any diagnostic is bad input unless said otherwise.
+/// An error counts as bad input unless it is made with [`run_failed`].
 impl<E: Diagnostic + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::Input(Report::new(error))
@@ -43,7 +43,7 @@ pub fn run_failed(message: impl std::fmt::Display) -> Failure {
     Failure::Run(Report::msg(message.to_string().trim_end().to_owned()))
 }
 
-/// Errors are drawn on a terminal, and plain where they are piped or `NO_COLOR` is set.
+/// Draws errors with colors on a terminal, and without where they are piped or `NO_COLOR` is set.
 pub fn install() {
     let terminal = std::io::stderr().is_terminal();
     let color = terminal && std::env::var_os("NO_COLOR").is_none();
@@ -65,7 +65,7 @@ impl ReportHandler for Handler {
     }
 }
 
-/// Prints the error, if any.
+/// Prints the error, if any, and returns the exit code.
 pub fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
     let (code, report) = match outcome {
         Ok(End::Done) => return ExitCode::SUCCESS,

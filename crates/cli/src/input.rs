@@ -23,12 +23,12 @@ struct NotTwice {
     reader: &'static str,
 }
 
-/// Whether it is a pipe or the like.
+/// Whether a trace can be read only once, as a pipe can.
 pub fn is_read_once(trace: &Path) -> bool {
     std::fs::metadata(trace).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-/// Refuses for `reader` what can be read only once.
+/// Refuses a trace that can be read only once. `reader`: the command that reads it twice, for the message.
 pub fn to_be_read_twice(trace: &Path, reader: &'static str) -> Result<(), Failure> {
     match is_read_once(trace) {
         true => Err(NotTwice { file: trace.display().to_string(), reader }.into()),
@@ -41,7 +41,7 @@ pub fn open_trace(path: &Path) -> Result<Box<dyn EventSource>, Failure> {
     Ok(open(path)?)
 }
 
-/// Tells what must be said of traces that were read.
+/// Prints the notes of traces that were read to standard error.
 pub fn trace_notes(notes: &[String]) {
     notes.iter().for_each(|note| complain(&format!("note: {note}")));
 }

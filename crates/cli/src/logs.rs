@@ -1,4 +1,4 @@
-//! The logs of the threads of an rt-app file: whole and all of them, or none.
+//! The logs of the threads of an rt-app file: all of them complete, or none.
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek};
@@ -29,7 +29,7 @@ enum NoLogs {
     Directory { directory: String, cause: String },
 }
 
-/// What is logged of a run of `workload`, which `experiment` holds.
+/// The plan of the logs of `workload`, the workload of `experiment`.
 pub fn plan(workload: &str, experiment: &Experiment) -> Result<LogPlan, Failure> {
     let plan = LogPlan::find(workload, &experiment.machine)?.ok_or_else(|| NoLogs::NotRtApp(workload.into()))?;
     match plan.fits(&experiment.workload) {
@@ -38,23 +38,24 @@ pub fn plan(workload: &str, experiment: &Experiment) -> Result<LogPlan, Failure>
     }
 }
 
-/// Where logs go.
+/// The directory that logs are written to.
 pub struct LogDirectory {
     path: PathBuf,
     plan: Arc<LogPlan>,
-    /// Takes the lines of all threads as they come. It has no name.
+    /// A file without a name for the lines of all threads, in order of time.
     spool: File,
 }
 
 impl LogDirectory {
-    /// For a run of `workload`, which `experiment` holds. Before it begins, so that a bad path is known at once.
+    /// Opens the directory for a run of `workload`, the workload of `experiment`. To be called before the run, so that
+    /// a bad path is reported at once.
     pub fn open(path: &Path, workload: &str, experiment: &Experiment) -> Result<LogDirectory, Failure> {
         let plan = plan(workload, experiment)?;
         let spool = tempfile::tempfile_in(path).map_err(|e| cannot_write(path, &e))?;
         Ok(LogDirectory { path: path.to_owned(), plan: Arc::new(plan), spool })
     }
 
-    /// For the run to write into.
+    /// The plan and the file that the run writes to.
     pub fn logs(&self) -> Result<Logs, Failure> {
         let file = self.spool.try_clone().map_err(|e| cannot_write(&self.path, &e))?;
         Ok(Logs { plan: Arc::clone(&self.plan), file })

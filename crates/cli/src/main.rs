@@ -35,7 +35,7 @@ struct Cli {
     allow_library: bool,
 }
 
-/// Prints help, or what is wrong with the arguments, and ends.
+/// Prints help or the error in the arguments, and exits.
 fn usage(error: &clap::Error) -> ! {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let fault = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);

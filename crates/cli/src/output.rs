@@ -49,17 +49,17 @@ struct ReplacesInput {
     path: String,
 }
 
-/// Whether both are the same file, by whatever name.
+/// Whether both paths name the same regular file.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b && a.is_file())
 }
 
-/// Where a file is to be.
+/// The directory of a file.
 fn directory(path: &Path) -> &Path {
     path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Set by the first Ctrl-C where a command ends by itself then; the second ends the process.
+/// The flag that the first Ctrl-C sets if the command stops by itself then. The next Ctrl-C ends the process.
 static STOP: Mutex<Option<Stop>> = Mutex::new(None);
 
 /// Ctrl-C leaves neither half a result nor a temporary file.
@@ -81,7 +81,7 @@ pub fn remove_unfinished_on_interrupt() {
     let _ = ctrlc::set_handler(clean_up);
 }
 
-/// What becomes true when the user interrupts: the command then ends soon, and says what is kept.
+/// A flag that Ctrl-C sets instead of ending the process. The command then stops soon and says what it has stored.
 pub fn stop_on_interrupt() -> Stop {
     let stop = Stop::default();
     if let Ok(mut asked) = STOP.lock() {
@@ -90,14 +90,14 @@ pub fn stop_on_interrupt() -> Stop {
     stop
 }
 
-/// What is there is not to stay if the user interrupts.
+/// Marks a file or directory to be removed on Ctrl-C.
 pub fn remove_on_interrupt(path: &Path) {
     if let Ok(mut paths) = UNFINISHED.lock() {
         paths.push(path.to_owned());
     }
 }
 
-/// Prints a result. A reader that has gone away (`| head`) is no error.
+/// Prints a result. A reader that has gone away (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
@@ -106,7 +106,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints what is said beside an output at `path`: to standard error if that is standard output.
+/// Prints text that belongs to an output at `path`: to standard error if that output is standard output.
 pub fn print_beside(path: &Path, text: &str) -> Result<(), Failure> {
     if is_standard_output(path) {
         complain(text);
@@ -115,23 +115,23 @@ pub fn print_beside(path: &Path, text: &str) -> Result<(), Failure> {
     print(text)
 }
 
-/// Also where it goes to a file, which is then somebody else's to replace.
+/// Whether a path means standard output. If that is redirected to a file, the shell has opened that file.
 fn is_standard_output(path: &Path) -> bool {
     [Path::new("-"), Path::new("/dev/stdout")].contains(&path)
 }
 
-/// Tells the user something beside the result. Nobody listening is no error.
+/// Prints a message to standard error. A closed standard error is not an error.
 pub fn complain(text: &str) {
     complain_drawn(&printable(text));
 }
 
-/// The same of text that is printable and may have colours of ours.
+/// Like [`complain`], of text that is printable already and may have escape sequences of ours for colours.
 pub fn complain_drawn(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
-/// A file that appears whole, under its name, or not at all. What exists and is no regular file (a pipe, `/dev/null`)
-/// is written directly, and so is standard output, which `-` means.
+/// A file that appears whole, under its name, or not at all. A path that exists and is not a regular file (a pipe,
+/// `/dev/null`) is written directly, and so is standard output (`-`).
 pub struct OutputFile {
     path: PathBuf,
     target: Target,
@@ -161,7 +161,7 @@ impl OutputFile {
         Ok(OutputFile { path: path.to_owned(), target })
     }
 
-    /// The same, of a command that reads `inputs`: none of them is replaced.
+    /// Like [`Self::create`], for a command that reads `inputs`. Refuses to replace one of them.
     pub fn beside(path: &Path, inputs: &[Option<&Path>]) -> Result<OutputFile, Failure> {
         match inputs.iter().flatten().any(|input| is_same_file(path, input)) {
             true => Err(ReplacesInput { path: path.display().to_string() }.into()),
@@ -169,7 +169,7 @@ impl OutputFile {
         }
     }
 
-    /// The same open file, for somebody else to write into. Nothing may have been written through this.
+    /// A second handle of the open file, for another writer. Nothing may have been written through `self` yet.
     pub fn descriptor(&self) -> Result<File, Failure> {
         let file = match &self.target {
             Target::Renamed(file) => file.get_ref().as_file(),
@@ -178,12 +178,12 @@ impl OutputFile {
         file.try_clone().map_err(|e| CannotWrite::new(&self.path, &e).into())
     }
 
-    /// Where it is to be.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file without a name on the same file system, for what the result is made of.
+    /// A file without a name on the same file system, for intermediate data.
     pub fn scratch(&self) -> Result<File, Failure> {
         let file = match &self.target {
             Target::Renamed(_) => tempfile::tempfile_in(directory(&self.path)),
@@ -208,7 +208,7 @@ fn rename(file: BufWriter<NamedTempFile>, path: &Path) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|e| e.error)
 }
 
-/// Readable by others as far as the umask allows, as any file a command writes.
+/// A temporary file with the permissions of any new file: 0666 less the umask.
 fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);

@@ -1,4 +1,4 @@
-//! Signs of life on a terminal, and nothing elsewhere.
+//! Progress of commands, shown on standard error if that is a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -22,17 +22,17 @@ fn bar(length: Option<u64>, template: &str) -> ProgressBar {
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// For `runs` runs.
+    /// A bar for `runs` runs.
     pub fn new(runs: usize) -> Progress {
         Progress(bar(Some(runs as u64), "{bar:40} {pos}/{len} runs, {eta} left"))
     }
 
-    /// For nobody knows how many.
+    /// A counter for an unknown number of runs.
     pub fn endless() -> Progress {
         Progress(bar(None, "{spinner} {pos} runs"))
     }
 
-    /// One run is done.
+    /// Counts a finished run.
     pub fn step(&self) {
         self.0.inc(1);
     }
@@ -44,23 +44,23 @@ impl Drop for Progress {
     }
 }
 
-/// Runs that are done of many, and the time left for the others, on standard error; gone when dropped.
+/// Shows finished runs and the time left for the others on standard error; gone when dropped.
 pub struct Rest(ProgressBar);
 
 impl Rest {
-    /// Of runs that are not known yet.
+    /// A bar without a number of runs yet.
     pub fn new() -> Rest {
         Rest(bar(Some(0), "{bar:40} {pos}/{len} runs, {elapsed} gone{msg}"))
     }
 
-    /// So many, of which some need not be made.
+    /// Sets the number of runs. The results of `kept` of them are in the store already.
     pub fn begin(&self, runs: usize, kept: usize) {
         self.0.set_length(runs as u64);
         self.0.set_position(kept as u64);
         self.0.reset_elapsed();
     }
 
-    /// One more is done.
+    /// Counts a finished run. `left`: the time left, if it is known.
     pub fn step(&self, left: Option<Duration>) {
         self.0.inc(1);
         if let Some(left) = left {
@@ -68,7 +68,7 @@ impl Rest {
         }
     }
 
-    /// Something else is written meanwhile.
+    /// Hides the bar while `write` writes to the terminal.
     pub fn aside(&self, write: impl FnOnce()) {
         self.0.suspend(write);
     }
@@ -97,7 +97,7 @@ impl Spinner {
         Spinner(bar)
     }
 
-    /// The run is at this time, ns.
+    /// Shows the virtual time that the run has reached, ns.
     pub fn show(&self, time: u64) {
         self.0.set_message(format!("{:.3} s of virtual time", time as f64 / 1e9));
         self.0.tick();
@@ -115,15 +115,15 @@ pub struct Reading {
     bar: ProgressBar,
     position: Position,
     events: u64,
-    /// Of the first event, ns.
+    /// Time of the first event, ns.
     begin: Option<u64>,
 }
 
-/// Events between two looks at a trace.
+/// Events between two updates of what is shown.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
 
 impl Reading {
-    /// Shown on a terminal only. A bar, if it is known how much there is to read.
+    /// A bar if the length of the trace is known, else a spinner.
     pub fn new(position: Position) -> Reading {
         let bar = match position.bytes_and_size() {
             Some((_, size)) => bar(Some(size), "{bar:40} {bytes}/{total_bytes}, {msg}, {eta} left"),
@@ -132,7 +132,7 @@ impl Reading {
         Reading { bar, position, events: 0, begin: None }
     }
 
-    /// One more event, of this time, ns.
+    /// Counts an event of this time, ns.
     pub fn event(&mut self, time: u64) {
         let begin = *self.begin.get_or_insert(time);
         self.events += 1;
@@ -150,18 +150,18 @@ impl Drop for Reading {
     }
 }
 
-/// What is being done now, on standard error; gone when dropped.
+/// Shows the current step of the work on standard error; gone when dropped.
 pub struct Steps(ProgressBar);
 
 impl Steps {
-    /// Shown on a terminal only.
+    /// A spinner without a step yet.
     pub fn new() -> Steps {
         let bar = bar(None, "{spinner} {msg}, {elapsed}");
         bar.enable_steady_tick(Duration::from_millis(100));
         Steps(bar)
     }
 
-    /// Something else is being done now.
+    /// Shows the next step.
     pub fn tell(&self, what: &str) {
         self.0.set_message(printable(what).into_owned());
     }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spinner_tells_virtual_time() {
+    fn the_spinner_shows_virtual_time() {
         let spinner = Spinner::new(ProgressDrawTarget::hidden());
         spinner.show(1_250_000_000);
         assert_eq!(spinner.0.message(), "1.250 s of virtual time");

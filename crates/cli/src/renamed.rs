@@ -1,10 +1,10 @@
-//! Renamed options: the spelling of before is refused with the new one.
+//! Renamed options: the old spelling is refused with an error that names the new one.
 
-/// An option whose job another command or option has now.
+/// An option that another command or option has replaced.
 struct RenamedOption {
     /// The words of the command that had it.
     command: &'static [&'static str],
-    /// The spelling of before, with its dashes.
+    /// The old spelling, with its dashes.
     option: &'static str,
     /// The command line that does the same today.
     now: &'static str,
@@ -27,10 +27,10 @@ const RENAMED: [RenamedOption; 10] = [
     },
 ];
 
-/// Kinds of statistics, which once came behind the file.
+/// Kinds of statistics. Earlier versions took the kind after the file.
 const KINDS: [&str; 6] = ["latency", "residency", "frequency", "migrations", "energy", "uclamp"];
 
-/// What to say of arguments that were understood once; none if they never were. `words`: without the program's name.
+/// The error for arguments that an earlier version accepted; `None` for others. `words`: without the program's name.
 pub fn replacement(words: &[String]) -> Option<String> {
     let is = |word: &String, option: &str| {
         word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_before_name_the_new_ones() {
+    fn old_spellings_name_the_new_ones() {
         let new = |words: &str| said(words).unwrap_or_default();
         assert!(new("explain --trace t.txt --machine m.toml").contains("`fairground whatif TRACE`"));
         assert!(new("compare --trace t.txt --test fair:v5.9").contains("`fairground replay RECORDING`"));

@@ -11,31 +11,31 @@ use fairground_sim::{ClampLimits, Governor};
 use crate::error::Failure;
 use crate::output::complain;
 
-/// What runs happen under besides machine, workload and scheduler.
+/// Settings of a run besides machine, workload and scheduler.
 #[derive(Args, Clone, Debug)]
 pub struct RunOptions {
     /// Ticks per second: 100, 250, 300 or 1000 [default: a linux: scheduler's own, else 250]
     #[arg(long, value_parser = value_of("hz"))]
     hz: Option<String>,
-    /// What sets the clocks: performance (every clock at its top), powersave (at its bottom) or schedutil (the kernel's own,
-    /// driven by the scheduler) [default: performance]
+    /// Frequency governor: performance (highest frequency), powersave (lowest frequency) or schedutil (the kernel's
+    /// own, driven by the scheduler) [default: performance]
     #[arg(long, value_parser = value_of("governor"))]
     governor: Option<String>,
-    /// What chooses idle states: menu (by past sleeps and the next timer, Linux 5.4 to 6.11) or teo (by the next timer unless
-    /// sleeps were mostly cut before it, Linux 6.12) [default: menu]
+    /// Idle governor: menu (predicts from past sleeps and the next timer, Linux 5.4 to 6.11) or teo (goes by the next
+    /// timer unless most sleeps ended before it, Linux 6.12) [default: menu]
     #[arg(long, value_parser = value_of("idle_governor"))]
     idle_governor: Option<String>,
     /// Limits of utilization clamps, 0 to 1024: sched_util_clamp_min, sched_util_clamp_max,
     /// sched_util_clamp_min_rt_default; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_sysctl)]
     sysctl: Vec<(String, String)>,
-    /// Temperature around the machine, degrees Celsius [default: the machine file's]; the machine begins as much hotter
-    /// than that as its file says
+    /// Ambient temperature, degrees Celsius [default: the machine file's]; how much hotter the machine is at the start
+    /// stays as its file says
     #[arg(long, value_name = "C", value_parser = value_of("ambient"), allow_negative_numbers = true)]
     ambient: Option<String>,
 }
 
-/// Takes what the setting of this name takes.
+/// Accepts the values of the setting with this name.
 fn value_of(name: &'static str) -> impl TypedValueParser<Value = String> {
     StringValueParser::new().try_map(move |text: String| set(name, &text).map(|()| text))
 }
@@ -53,25 +53,25 @@ fn parse_sysctl(text: &str) -> Result<(String, String), String> {
     Ok((setting.name.into(), value.into()))
 }
 
-/// Ticks per second, as typed.
+/// Reads ticks per second.
 pub fn parse_hz(text: &str) -> Result<u32, String> {
     let mut config = RunConfig::default();
     config.set_text("hz", text).map_err(|InvalidSetting { help, .. }| help)?;
     Ok(config.hz.unwrap_or_default())
 }
 
-/// A frequency governor, as typed.
+/// Reads the name of a frequency governor.
 pub fn parse_governor(text: &str) -> Result<Governor, String> {
     run_config::governor(text).map_err(|InvalidSetting { help, .. }| help)
 }
 
 impl RunOptions {
-    /// As the library takes them.
+    /// The settings for the library.
     pub fn config(&self) -> Result<RunConfig, Failure> {
         self.config_over(RunConfig::default())
     }
 
-    /// The same over what holds where no option is given.
+    /// Like [`Self::config`], with `config` in place of the defaults.
     pub fn config_over(&self, mut config: RunConfig) -> Result<RunConfig, Failure> {
         let RunOptions { hz, governor, idle_governor, sysctl, ambient } = self;
         let options =
@@ -104,7 +104,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// As asked for, or as many as the machine has CPUs.
+    /// The number of threads.
     pub fn count(&self) -> usize {
         let default = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.jobs.map_or_else(default, NonZeroUsize::get)

@@ -1,4 +1,4 @@
-//! Where results of runs are kept: options of the commands that make many.
+//! Options of commands that make many runs: the store of their results.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,20 +12,20 @@ use crate::error::Failure;
 use crate::output::complain;
 use crate::progress::Rest;
 
-/// Whether results are kept, and where.
+/// Whether results are stored, and where.
 #[derive(Args)]
 pub struct StoreOptions {
-    /// Keep the result of each run here and begin where an earlier command stopped [default: results in
+    /// Store the result of each run here, and reuse the results that are here already [default: results in
     /// $FAIRGROUND_CACHE, $XDG_CACHE_HOME/fairground or ~/.cache/fairground]
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Keep nothing, and run everything
+    /// Store no results and reuse none
     #[arg(long, conflicts_with = "store")]
     no_store: bool,
 }
 
 impl StoreOptions {
-    /// The store; none if nothing is to be kept. What was found damaged in it goes to standard error.
+    /// Opens the store; `None` with `--no-store`. Warnings about damage in it go to standard error.
     pub fn open(&self) -> Result<Option<Store>, Failure> {
         if self.no_store {
             return Ok(None);
@@ -40,7 +40,7 @@ impl StoreOptions {
     }
 }
 
-/// Shows on a terminal how far many runs are, and counts those that are on record.
+/// Shows the progress of many runs on a terminal, and counts those whose results are stored.
 pub struct Runs {
     rest: Rest,
     all: AtomicUsize,
@@ -48,13 +48,13 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Of runs that are not known yet.
+    /// Without a number of runs yet.
     pub fn new() -> Runs {
         let [all, done] = [0, 0].map(AtomicUsize::new);
         Runs { rest: Rest::new(), all, done }
     }
 
-    /// Takes the executor's news.
+    /// Takes a progress message of the executor.
     pub fn tell(&self, progress: Progress) {
         match progress {
             Progress::Begun { runs, kept } => {
@@ -70,15 +70,17 @@ impl Runs {
         }
     }
 
-    /// The command was interrupted: what is kept.
+    /// The message of an interrupted command, which says how many results are stored.
     pub fn interrupted(self, store: Option<&Store>) -> Failure {
         let (all, done) = (self.all.into_inner(), self.done.into_inner());
         Failure::Interrupted(match store {
             Some(store) => {
                 let dir = store.dir().display();
-                format!("interrupted: {done} of {all} runs are kept in {dir}; the same command goes on from there")
+                format!(
+                    "interrupted: {done} of {all} results are stored in {dir}; the same command continues from there"
+                )
             }
-            None => format!("interrupted after {done} of {all} runs; nothing is kept (--no-store)"),
+            None => format!("interrupted after {done} of {all} runs; no results are stored (--no-store)"),
         })
     }
 }

@@ -73,10 +73,10 @@ fn printable_label(label: &LabeledSpan) -> LabeledSpan {
     }
 }
 
-/// Lines behind the last label that may be drawn.
+/// Lines after the last label that may be drawn.
 const CONTEXT_LINES: usize = 3;
 
-/// The source from its beginning to behind the last label. Each byte keeps its place, so that labels do.
+/// The source from its beginning to some lines after the last label. Each byte keeps its offset, so labels stay valid.
 fn printable_source(code: &dyn SourceCode, labels: &[LabeledSpan]) -> Option<NamedSource<String>> {
     let end = labels.iter().map(|label| label.offset() + label.len()).max()?;
     let contents = code.read_span(&SourceSpan::from((0, end)), 0, CONTEXT_LINES).ok()?;

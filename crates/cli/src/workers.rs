@@ -1,24 +1,24 @@
-//! Options of runs that happen in processes of their own.
+//! Options of runs in worker processes.
 
 use std::time::Duration;
 
 use clap::Args;
 use fairground_run::worker::{Limits, Workers};
 
-/// How far a run of `linux:` may go.
+/// Limits of a run under `linux:`.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits of a run under linux:")]
 pub struct WorkerOptions {
     /// CPU time, s
     #[arg(long, value_name = "S", default_value = "600", value_parser = parse_seconds)]
     cpu_limit: Duration,
-    /// CPU time within one call of the kernel's code, s: after it the call is taken to loop
+    /// CPU time of one call of the kernel's code, s: a longer call is taken for an endless loop
     #[arg(long, value_name = "S", default_value = "10", value_parser = parse_seconds)]
     call_limit: Duration,
     /// Address space, MiB
     #[arg(long, value_name = "MIB", default_value = "4096", value_parser = clap::value_parser!(u64).range(256..=1 << 20))]
     memory_limit: u64,
-    /// Have processes of their own for runs of fair: too
+    /// Use worker processes for runs under fair:, too
     #[arg(long, hide = true)]
     in_worker: bool,
 }

@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::run_options::{parse_governor, Jobs};
 use crate::workers::WorkerOptions;
 
-/// A name that no machine of the referee has.
+/// An unknown name of a machine of the referee.
 #[derive(Debug, Error, Diagnostic)]
 #[error("there is no shape {name:?}")]
 #[diagnostic(help("{help}; other machines are named with --machine"))]
@@ -52,23 +52,23 @@ pub struct Agree {
     /// The first seed; others follow where one run is not enough
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// What should decide alike [default: the preset that stands for the tree's release]
+    /// Our scheduler, which should decide alike [default: the preset that stands for the tree's release]
     #[arg(long, value_name = "fair:SPEC")]
     preset: Option<String>,
-    /// Judge who runs next, too
+    /// Also judge which task runs next
     #[arg(long)]
     picks: bool,
-    /// Repeat every step of PELT, too
+    /// Also repeat every step of PELT
     #[arg(long)]
     pelt: bool,
-    /// Judge passes of load balancing, too
+    /// Also judge passes of load balancing
     #[arg(long)]
     balance: bool,
-    /// What sets the clocks: performance, powersave or schedutil; with schedutil its requests are judged, by default on
+    /// Frequency governor: performance, powersave or schedutil; with schedutil its requests are judged, by default on
     /// machines and workloads where wakeups go by energy
     #[arg(long, default_value = "performance", value_parser = parse_governor)]
     governor: Governor,
-    /// Write the first disagreements there, a file each, to be replayed by a test
+    /// Write the first disagreements into this directory, a file each, for a test to replay
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
     /// How to print the result
@@ -164,7 +164,7 @@ impl Agree {
         self.governor == Governor::Schedutil
     }
 
-    /// A directory that cannot be had is known before the work.
+    /// Makes the directory before the work, so that an error is reported at once.
     fn prepare_cases(&self) -> Result<(), Failure> {
         let Some(dir) = &self.cases else { return Ok(()) };
         std::fs::create_dir_all(dir).map_err(|e| run_failed(format!("cannot make {}: {e}", dir.display())))
@@ -196,7 +196,7 @@ fn unknown_shape(name: &str) -> UnknownShape {
     UnknownShape { name: name.into(), help }
 }
 
-/// `SHAPE-WORKLOAD-KIND-RULE-N.json`, counted over all.
+/// Writes files `SHAPE-WORKLOAD-KIND-RULE-N.json`, with one count over all of them.
 fn write_cases(dir: &Path, sheets: &ConformanceReport) -> Result<(), Failure> {
     for (n, (sheet, found)) in sheets.disagreements().enumerate() {
         let word = |key: &str| found.said[key].as_str().unwrap_or_default().to_owned();

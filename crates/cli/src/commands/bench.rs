@@ -38,7 +38,7 @@ enum BenchFormat {
     Json,
     /// The rows alone
     Csv,
-    /// A plot; of `scale`
+    /// A plot; for `scale` only
     Svg,
 }
 
@@ -126,7 +126,7 @@ impl Bench {
 
     fn in_child<T: DeserializeOwned>(&self, row: &str) -> Result<T, Failure> {
         let failed = |problem: String| run_failed(format!("bench row {row}: {problem}"));
-        let program = std::env::current_exe().map_err(|e| failed(format!("cannot find myself: {e}")))?;
+        let program = std::env::current_exe().map_err(|e| failed(format!("cannot find this program: {e}")))?;
         let what = self.what.to_possible_value();
         let what = what.as_ref().map_or("rows", |value| value.get_name());
         let child = Command::new(program)
@@ -147,7 +147,7 @@ fn values<T: Serialize>(rows: &[T]) -> Vec<Value> {
     rows.iter().map(|row| json!(row)).collect()
 }
 
-/// A figure, or that there is none.
+/// A figure, or `-` for `None`.
 fn or_dash(figure: Option<f64>) -> String {
     figure.map_or("-".into(), number)
 }

@@ -21,8 +21,8 @@ use crate::progress::Progress;
 use crate::run_options::{warned, Jobs};
 use crate::store::StoreOptions;
 
-/// Repeats the fits that a machine file and the published rows record: turns costs and options of workloads until our
-/// baselines give the published ones.
+/// Repeats the fits that a machine file and the published rows record: changes costs and options of workloads until our
+/// baselines equal the published ones.
 #[derive(Args)]
 pub struct Calibrate {
     /// A preset's name or a machine file
@@ -30,11 +30,11 @@ pub struct Calibrate {
     /// The baseline cell to fit, instead of all that the file records
     #[arg(long)]
     cell: Option<String>,
-    /// What to turn for it, e.g. costs.soft.fork; given several times, costs that keep their ratio [default: what the
+    /// The figure to change, e.g. costs.soft.fork; given several times, costs that keep their ratio [default: what the
     /// file records for the cell, else costs.scale]
     #[arg(long, value_name = "PATH", requires = "cell")]
     figure: Vec<String>,
-    /// Write the fitted figures into the machine file; all else in it stays
+    /// Write the fitted figures into the machine file; its other text stays
     #[arg(long)]
     write: bool,
     /// Runs per step of the search: seeds 1 to N
@@ -46,7 +46,7 @@ pub struct Calibrate {
     store: StoreOptions,
 }
 
-/// A preset lives inside the program.
+/// A preset is part of the program and cannot be written.
 #[derive(Debug, Error, Diagnostic)]
 #[error("--write needs a machine file, and {0:?} is a preset")]
 #[diagnostic(help("give its file, for example machines/{0}.toml"))]
@@ -126,21 +126,21 @@ impl Calibrate {
     }
 }
 
-/// A fit that Ctrl-C has ended goes on from what is kept.
+/// The message of a fit that Ctrl-C has ended.
 fn interrupted(error: CalibrateError, runs: &FitRuns) -> Failure {
     match error {
         CalibrateError::Experiment(BatchError::Stopped) => Failure::Interrupted(match runs.store {
             Some(store) => {
                 let dir = store.dir().display();
-                format!("interrupted: the runs that ended are kept in {dir}; the same command goes on from there")
+                format!("interrupted: results are stored in {dir}; the same command continues from there")
             }
-            None => "interrupted; nothing is kept (--no-store)".into(),
+            None => "interrupted; no results are stored (--no-store)".into(),
         }),
         error => error.into(),
     }
 }
 
-/// What was to be met, and what ours is with the fit.
+/// The published figure, and ours with the fit.
 fn head(target: &Target, workload: &str, ours: f64, seeds: u64) -> String {
     let mut out = format!("\ncell       {}\n", target.cell);
     let _ = writeln!(out, "published  {} {}", target.published, target.unit);

@@ -34,10 +34,10 @@ struct MissingSide {
     test: String,
 }
 
-/// A setting that the shell made a word of its own.
+/// A setting that the shell has split off its side.
 #[derive(Debug, Error, Diagnostic)]
-#[error("`{word}` belongs to no side")]
-#[diagnostic(help("several settings of a side stand in quotes: {option} '{side} {word}'"))]
+#[error("`{word}` does not belong to a side")]
+#[diagnostic(help("quote the settings of a side together: {option} '{side} {word}'"))]
 struct StraySetting {
     word: String,
     option: &'static str,
@@ -58,16 +58,16 @@ pub struct Compare {
     machine: String,
     /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file
     workload: String,
-    /// What is too much
+    /// Further words, which are errors
     #[arg(hide = true)]
     more: Vec<String>,
     /// What to compare with: fair:v5.9, governor=performance, 'fair:v6.12 machine=rpi5'
     #[arg(long, value_name = "SIDE")]
     base: Option<String>,
-    /// What is under test, as --base; may be given several times
+    /// What is under test, written as for --base; may be given several times
     #[arg(long, value_name = "SIDE")]
     test: Vec<String>,
-    /// Scheduler of the sides that name none
+    /// Scheduler of sides that do not name one
     #[arg(long, value_name = "SCHED")]
     sched: Option<String>,
     /// Pairs of runs: seeds 1 to N
@@ -162,7 +162,7 @@ impl Compare {
         Ok(sides)
     }
 
-    /// Refuses what is neither a machine nor a workload: as a rule settings of a side that lacks its quotes.
+    /// Refuses further positional arguments: usually settings of a side that is not quoted.
     fn no_stray_words(&self) -> Result<(), Failure> {
         let words = || [&self.machine, &self.workload].into_iter().chain(&self.more);
         if let Some(word) = words().find(|word| is_setting(word)) {
@@ -175,9 +175,9 @@ impl Compare {
         self.more.first().map_or(Ok(()), |word| Err(UnexpectedWord(word.clone()).into()))
     }
 
-    /// What the store has of a plan, and the rest run.
+    /// The results of a plan: from the store if it has them, else from runs.
     fn results(&self, sides: &Sides, plan: &Plan) -> Result<Results, Failure> {
-        // Whoever checks determinism wants every run made.
+        // A check of determinism makes every run.
         let store = if plan.check_determinism { None } else { self.store.open()? };
         let (runs, stop) = (Runs::new(), stop_on_interrupt());
         match Executor::batch(&sides.experiments, plan, store.as_ref(), &stop, &|progress| runs.tell(progress)) {

@@ -26,7 +26,7 @@ pub struct Explain {
     file: PathBuf,
     #[command(flatten)]
     filter: Filter,
-    /// Count the rules of each task or CPU for itself
+    /// Count rules separately for each task or CPU
     #[arg(long, value_enum, conflicts_with_all = ["task", "at"])]
     by: Option<ByName>,
     /// How to print it
@@ -49,13 +49,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// As the library takes it.
+    /// The filter for the library.
     pub fn wanted(&self) -> Wanted {
         Wanted { task: self.task.clone(), at: self.at, cpu: self.cpu }
     }
 }
 
-/// As typed.
+/// Values of `--by`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ByName {
     /// By the name of the task

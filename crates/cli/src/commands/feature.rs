@@ -80,7 +80,7 @@ fn holders(id: usize, f: &FeatureInfo) -> String {
     let off = if f.values.is_empty() { Some("0") } else { None };
     let all = held(id);
     let parts: Vec<String> = match all.as_slice() {
-        // One value in all presets: worth a word only if it is not the switch's 0.
+        // All presets have the same value.
         [(word, _)] if off == Some(*word) => return "in none".into(),
         [(word, _)] if off.is_none() => return format!("{word} in all"),
         [_] => return "in all".into(),
@@ -96,7 +96,8 @@ fn holders(id: usize, f: &FeatureInfo) -> String {
     parts.join(", ")
 }
 
-/// Runs of releases, and the stable trees among `presets` whose release is not; those that lack it are named too.
+/// Ranges of releases among `presets`. A stable tree is named if it differs from its release, as in `not
+/// debian-6.1.192`.
 fn ranges(presets: &[&Preset]) -> String {
     let releases: Vec<&Preset> = PRESETS.iter().filter(|p| p.is_release()).collect();
     let has = |p: &Preset| presets.iter().any(|q| q.name == p.name);

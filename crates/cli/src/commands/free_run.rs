@@ -119,13 +119,13 @@ fn text(row: &Row, scheds: &[String; 2]) -> String {
     out + &parting(divergence.as_ref())
 }
 
-/// Where the runs part.
+/// Where the runs first differ.
 fn parting(divergence: Option<&Divergence>) -> String {
     let Some(Divergence { after, late, kernel, ours }) = divergence else {
         return "  the runs of seed 1 place alike from begin to end\n".into();
     };
     let ended = || "its run has ended".to_string();
-    let mut out = format!("  the runs of seed 1 part after {after} placements");
+    let mut out = format!("  the runs of seed 1 differ in placement after {after} placements");
     if let Some(late) = late {
         let _ = write!(out, ", and differ in time after {late}");
     }

@@ -33,15 +33,15 @@ pub struct Import {
     /// Only threads with one of these in their names
     #[arg(long, value_name = "PART", num_args = 1..)]
     tasks: Vec<String>,
-    /// Only what happens from so many seconds after the beginning of the trace on
+    /// Only events from S seconds after the beginning of the trace on
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     from: Option<u64>,
-    /// Only what happens up to so many seconds after the beginning of the trace
+    /// Only events up to S seconds after the beginning of the trace
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     to: Option<u64>,
 }
 
-/// Seconds, with a point or not, in ns.
+/// Reads seconds, with a fraction or without, as ns.
 fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| text.parse::<u64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
@@ -50,21 +50,21 @@ fn seconds(text: &str) -> Result<u64, String> {
     ns.ok_or_else(|| "expected seconds, such as 2 or 1.25".into())
 }
 
-/// Who is recorded stands at the head of a trace, which is gone once it has been read.
+/// The machine is named at the head of the trace. A trace that can be read only once has no head left for the import.
 #[derive(Debug, Error, Diagnostic)]
-#[error("{trace} can be read only once, so it must be told which machine was recorded")]
+#[error("{trace} can be read only once, so the machine that was recorded must be named")]
 #[diagnostic(help("name it with --machine, or keep the trace in a file"))]
 struct ReadOnce {
     trace: String,
 }
 
-/// There is nothing between these times.
+/// The times select nothing.
 #[derive(Debug, Error, Diagnostic)]
 #[error("--to comes before --from")]
 #[diagnostic(help("both count seconds from the beginning of the trace"))]
 struct Backwards;
 
-/// Nobody says what was recorded.
+/// Neither the user nor the trace names the machine.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{trace} does not say which machine was recorded")]
 #[diagnostic(help("name it with --machine: a preset, or a file as `fairground machine capture` makes it"))]
@@ -104,7 +104,7 @@ impl Import {
     }
 }
 
-/// What must be said of a recording of so many bytes, if `run` does not read that much.
+/// A note on a workload of this many bytes if it is too large for `run`.
 fn too_large(file: &Path, bytes: u64) -> Option<String> {
     (bytes > MAX_FILE_MIB << 20).then(|| {
         let (file, mib) = (file.display(), bytes >> 20);
@@ -115,11 +115,11 @@ fn too_large(file: &Path, bytes: u64) -> Option<String> {
     })
 }
 
-/// A machine, and what the user calls it.
+/// A machine with the name that the user gave.
 pub struct Named {
     pub name: String,
     pub machine: Machine,
-    /// Those that the workload is bound to.
+    /// The CPUs that the workload is bound to.
     pub cpus: Option<CpuMask>,
 }
 
@@ -137,7 +137,7 @@ pub fn machine_of(trace: &Path, given: Option<&str>) -> Result<Named, Failure> {
     Ok(Named { name, machine, cpus })
 }
 
-/// The head of a trace of ours; that of a trace that can be read only once is not looked at, for it is wanted with the rest.
+/// The head of a trace of ours. Empty for a trace that can be read only once: reading its head would use up its start.
 pub fn head_of(trace: &Path) -> Result<RunHead, Failure> {
     match is_read_once(trace) {
         true => Ok(RunHead::default()),
@@ -145,7 +145,7 @@ pub fn head_of(trace: &Path) -> Result<RunHead, Failure> {
     }
 }
 
-/// Reads what is selected of a trace under signs of life.
+/// Reads the selected part of a trace, and shows progress.
 pub fn read(trace: &Path, machine: &Machine, selection: Selection) -> Result<Imported, Failure> {
     let (mut reader, position) = open_watched(trace)?;
     let name = trace.display().to_string();

@@ -44,13 +44,13 @@ pub struct Build {
     /// Build linux:NAME [default: the tree's release, e.g. v6.12.117]
     #[arg(long)]
     name: Option<String>,
-    /// A kernel's .config: what it says of the scheduler is taken over
+    /// A kernel's .config; its options that concern the scheduler are used
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Parallel jobs [default: as many as CPUs]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Set an option, over what the .config says; repeatable
+    /// Set an option, in place of its value in the .config; repeatable
     #[arg(long, value_name = "CONFIG_X=v")]
     set: Vec<String>,
 }
@@ -82,7 +82,7 @@ impl Build {
     }
 }
 
-/// What was built, with what, and what of the wishes came to nothing.
+/// What was built, its options, and the options that were ignored.
 fn summary(kernel: &BuiltKernel, how: &str) -> String {
     let record = &kernel.record;
     let mut out = format!("linux:{}: {how}, release {}, {}\n", kernel.name, record.release, options(record));
@@ -189,10 +189,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_its_largest_unit() {
+    fn an_age_is_shown_in_its_largest_unit() {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let told = [0, 59, 61, 7300, 90000].map(|seconds| age(now - seconds));
-        assert_eq!(told, ["just now", "just now", "1 minute ago", "2 hours ago", "1 day ago"]);
+        let shown = [0, 59, 61, 7300, 90000].map(|seconds| age(now - seconds));
+        assert_eq!(shown, ["just now", "just now", "1 minute ago", "2 hours ago", "1 day ago"]);
         assert_eq!(age(now + 100), "just now");
     }
 }

@@ -17,7 +17,7 @@ pub enum MachineCommand {
     List,
     /// Describe a machine, every figure with its source
     Show {
-        /// Preset or file; with @node0 or @0-3,8 behind it also which CPUs these are
+        /// Preset or file; with a suffix such as @node0 or @0-3,8, the CPUs that it selects are shown too
         machine: String,
         /// Print it as a machine file, to copy and edit
         #[arg(long)]
@@ -38,7 +38,7 @@ pub struct Capture {
     /// What is mounted on /sys, a copy of it, a tarball of it (.tar, .tar.gz), or a flattened device tree (.dtb)
     #[arg(value_name = "FROM", default_value = "/sys")]
     from: PathBuf,
-    /// What is mounted on /sys, or a copy of it: FROM by its old name
+    /// Old spelling of FROM: what is mounted on /sys, or a copy of it
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     sysfs: Option<PathBuf>,
     /// Print a script for any POSIX shell that makes the tarball on another machine
@@ -105,7 +105,7 @@ fn list() -> Result<String, Failure> {
     Ok(out)
 }
 
-/// The machine; first the CPUs to which a workload would be bound there, by node.
+/// Describes the machine, after the CPUs that a workload would be bound to, by node.
 fn describe(spec: &str) -> Result<String, Failure> {
     let (machine, cpus) = MachineSpec::parse(spec).find()?;
     let Some(cpus) = cpus else { return Ok(machine.describe()) };

@@ -25,21 +25,22 @@ use clap::Subcommand;
 
 use crate::error::{End, Failure};
 
-/// What to do.
+/// The commands.
 #[derive(Subcommand)]
 pub enum Command {
     /// Compare two schedulers, workloads, machines, governors or sysctls, paired over seeds
     ///
     /// --base and --test are the sides: one setting or several with spaces between. A setting is a scheduler (fair:v6.12,
     /// linux:mine), or NAME=VALUE with machine, workload, sched, hz, governor, idle_governor, ambient, or a limit of clamps by
-    /// the name of its sysctl. What a side does not name is as for all sides: MACHINE, WORKLOAD, --sched and the options of
-    /// the same names.
+    /// the name of its sysctl. What a side does not name is common to all sides: MACHINE, WORKLOAD, --sched and the
+    /// options of the same names.
     Compare(compare::Compare),
     /// Run a recording under one or several schedulers; say how near the simulation is to it
     ///
-    /// Prints recorded, simulated and off by, and a verdict on fidelity. With several schedulers, the first is compared with
-    /// each other one, paired over seeds. Tick rate and governors are those of the recording, if it is ours and no option
-    /// says otherwise. `fairground whatif` simulates nothing, and asks a scheduler at each recorded wakeup.
+    /// Prints recorded and simulated figures, how far these are off, and a verdict on fidelity. With several
+    /// schedulers, the first is compared with each other one, paired over seeds. Tick rate and governors are those of
+    /// the recording, if it is ours and no option sets them. `fairground whatif` simulates nothing, and asks a
+    /// scheduler at each recorded wakeup.
     Replay(replay::Replay),
     /// Run one scheduler once; print its figures and the hash of its events
     Run(run::Run),
@@ -63,9 +64,9 @@ pub enum Command {
     Regret(regret::Regret),
     /// Repeat published figures and print ours beside them
     Reproduce(reproduce::Reproduce),
-    /// Carry out an experiment: many runs, kept as they are made
+    /// Carry out an experiment: many runs, each stored as soon as it ends
     Sweep(sweep::Sweep),
-    /// Stores: results of runs, as compare and reproduce keep them
+    /// Stores: results of runs, which compare, reproduce and sweep reuse
     #[command(subcommand)]
     Store(store::StoreCommand),
     /// Repeat the fit that a machine file records
@@ -84,13 +85,13 @@ pub enum Command {
     Kernel(kernel::KernelCommand),
     /// Measure our own speed
     Bench(bench::Bench),
-    /// Serve one run of this program, told on standard input
+    /// Serve one run of this program; standard input describes it
     #[command(hide = true)]
     Worker,
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Result<End, Failure> {
         match self {
             Command::Compare(command) => command.run(),

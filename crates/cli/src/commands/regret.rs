@@ -34,13 +34,13 @@ pub struct Regret {
     /// Scheduler; may be given several times [default: the four forms of energy-aware wakeups of fair:v6.12]
     #[arg(long, value_name = "SCHED")]
     sched: Vec<String>,
-    /// Most tasks of a state
+    /// Most tasks in a state
     #[arg(long, value_name = "N", default_value_t = MAX_TASKS as u64, value_parser = clap::value_parser!(u64).range(1..=MAX_TASKS as u64))]
     tasks: u64,
-    /// States drawn
+    /// Number of states to draw
     #[arg(long, value_name = "N", default_value = "200", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     states: u64,
-    /// Let some tasks ask for a floor or a ceiling of utilization
+    /// Give some tasks utilization clamps, uclamp_min or uclamp_max
     #[arg(long)]
     clamps: bool,
     /// Seed of the states
@@ -84,10 +84,11 @@ impl Regret {
         let mut out = format!("machine   {}\n", self.machine);
         let _ = writeln!(out, "states    {judged} of 1 to {} steady tasks{clamps}, seed {}", self.tasks, self.seed);
         if *nowhere > 0 {
-            let _ = writeln!(out, "          {nowhere} more that fit nowhere");
+            let _ = writeln!(out, "          {nowhere} more have no placement that fits");
         }
         let width = tallies.iter().map(|tally| tally.sched.len()).max().unwrap_or(0).max(16);
-        let _ = writeln!(out, "\nmore than the best placement of all tasks takes, %; `best`: share of states without");
+        let _ =
+            writeln!(out, "\nexcess over the best placement of all tasks, %; `best`: share of states without excess");
         heads(&mut out, &format!("{:width$}", "scheduler"), "unfit", "");
         for tally in tallies {
             let (name, unfit) = (format!("{:width$}", tally.sched), format!("{:.1}%", tally.unfit_pct));
@@ -96,7 +97,8 @@ impl Regret {
         }
         tallies.iter().for_each(|tally| rules(&mut out, tally));
         let _ = writeln!(out, "\nmodel: the kernel's energy model; power: what the simulated machine draws");
-        let _ = writeln!(out, "unfit: wakeups that left some CPU with more than fits; they are not judged");
+        let _ =
+            writeln!(out, "unfit: wakeups after which some CPU has more utilization than fits; they are not judged");
         out
     }
 
@@ -115,11 +117,11 @@ impl Regret {
     }
 }
 
-/// Columns of both currencies.
+/// The heads of the columns of both measures, the energy model and the simulated power.
 fn heads(out: &mut String, first: &str, second: &str, last: &str) {
     let _ = write!(out, "{first} {second:>7}");
-    for currency in ["model", "power"] {
-        let _ = write!(out, "  {currency:>6} best {:>7} {:>7} {:>7} {:>7}", "mean", "p50", "p90", "max");
+    for measure in ["model", "power"] {
+        let _ = write!(out, "  {measure:>6} best {:>7} {:>7} {:>7} {:>7}", "mean", "p50", "p90", "max");
     }
     let _ = writeln!(out, "{last}");
 }

@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::run_options::{warned, Jobs, RunOptions};
 use crate::workers::WorkerOptions;
 
-/// No run of it would come to its end.
+/// The recording cannot be run to its end.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{recording}: {why}")]
 struct TooLong {
@@ -38,10 +38,11 @@ pub struct Replay {
     /// The machine that was recorded, preset or file [default: as the trace says, if it is ours]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// A scheduler that runs it; may be given several times [default: the one that ran, if the trace says so and that was fair:..., else fair:v6.12]
+    /// A scheduler that runs it; may be given several times [default: the one that ran, if the trace names it and it
+    /// was fair:..., else fair:v6.12]
     #[arg(long, value_name = "SCHED")]
     sched: Vec<String>,
-    /// Runs of each scheduler: seeds 1 to N, which move the beginning against the tick
+    /// Runs of each scheduler: seeds 1 to N; the seed shifts the start of the recording relative to the tick
     #[arg(long, value_name = "N", default_value = "8", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
     /// How to print it

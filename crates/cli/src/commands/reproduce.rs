@@ -19,7 +19,7 @@ use crate::store::{Runs, StoreOptions};
 /// Repeats published figures and prints ours beside them.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The mail: asym-prev-first, break-even, lb-rework, misfit-unlink or cluster-level (000 to 004 are understood too), or all
+    /// The mail: asym-prev-first, break-even, lb-rework, misfit-unlink or cluster-level (or 000 to 004), or all
     #[arg(default_value = "all")]
     mail: String,
     /// Only rows whose id contains PART, e.g. hackbench; may be given several times
@@ -28,10 +28,10 @@ pub struct Reproduce {
     /// Pairs of runs per row: seeds 1 to N; rows are scored from 8 on [default: 8, or as many as a row needs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: Option<u64>,
-    /// Run every row at the mail's own length; some are shortened otherwise
+    /// Run every row at the mail's own length; without this, some are shortened
     #[arg(long)]
     full_length: bool,
-    /// A first look: 3 seeds, a quarter of each row's length; marked as such, and nothing is scored
+    /// Quick check: 3 seeds and a quarter of each row's length; the output is marked, and nothing is scored
     #[arg(long, conflicts_with_all = ["seeds", "full_length"])]
     quick: bool,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub struct Reproduce {
 
 /// `--row` together with an option that works on whole tables.
 #[derive(Debug, Error, Diagnostic)]
-#[error("--update and --check are of whole tables, and --row leaves some rows out")]
+#[error("--update and --check work on whole tables, but --row leaves rows out")]
 struct PartOfTable;
 
 impl Reproduce {
@@ -56,7 +56,7 @@ impl Reproduce {
         }
         let request = self.request();
         let store = self.store.open()?;
-        // What cannot be set up or written to is told before hours of runs, not after.
+        // So that errors of the setup and of the output are reported before hours of runs, not after.
         let writer = self.layout.open()?;
         let ready = request.ready()?;
         ready.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));

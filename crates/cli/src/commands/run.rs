@@ -30,9 +30,9 @@ use crate::workers::WorkerOptions;
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-run-1";
 
-/// Only our own scheduler tells what its load tracking says.
+/// Only our own scheduler reports its load tracking.
 #[derive(Debug, Error, Diagnostic)]
-#[error("{sched} does not tell what load tracking says")]
+#[error("{sched} does not report load tracking")]
 #[diagnostic(help("--util-events is for runs of fair:VERSION"))]
 struct NoSignals {
     sched: String,
@@ -51,22 +51,23 @@ pub struct Run {
     /// Seed of all random draws
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = parse_seed)]
     seed: u64,
-    /// Write the events to this file; of a run that fails, up to there; - is standard output, and figures go to standard error
+    /// Write the events to this file, up to the failure if the run fails; - is standard output, and figures then go to
+    /// standard error
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// How to write them [default: by the ending of FILE: dat for .dat, perfetto for .perfetto-trace and .pftrace, else text]
     #[arg(long, value_enum, requires = "trace")]
     trace_format: Option<TraceFormatName>,
-    /// Write the reasons of every placement too, for `fairground explain`
+    /// Also write the reasons of every placement, for `fairground explain`
     #[arg(long, requires = "trace")]
     why: bool,
-    /// Write the energy that each rail has taken so far too, every so many ms and at the end, for `fairground stats energy`
+    /// Also write each rail's energy since the start, every MS ms and at the end, for `fairground stats energy`
     #[arg(long, value_name = "MS", requires = "trace", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     energy_every: Option<u64>,
-    /// Write what load tracking says of tasks and CPUs (load, runnable, util) too, whenever a signal enters a new period
+    /// Also write the load, runnable and util signals of tasks and CPUs, whenever a signal enters a new period
     #[arg(long, requires = "trace")]
     util_events: bool,
-    /// Write what the threads of an rt-app file would say through trace_marker too: rtapp_task, rtapp_loop, rtapp_stats
+    /// Also write what the threads of an rt-app file would write to trace_marker: rtapp_task, rtapp_loop, rtapp_stats
     #[arg(long, requires = "trace")]
     rtapp_marks: bool,
     /// Write the log of each thread into this directory, as rt-app does
@@ -78,7 +79,7 @@ pub struct Run {
     /// How to print the figures
     #[arg(long, value_enum, default_value_t)]
     format: RunFormat,
-    /// Run twice; events that differ are a failure
+    /// Run twice, and fail if the events differ
     #[arg(long)]
     check_determinism: bool,
     #[command(flatten)]
@@ -101,7 +102,7 @@ pub enum RunFormat {
     Json,
 }
 
-/// As typed.
+/// Values of `--trace-format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TraceFormatName {
     /// Raw ftrace text
@@ -121,7 +122,7 @@ impl TraceFormatName {
         }
     }
 
-    /// What the run writes: of text a trace.dat is made once it is over.
+    /// The format that the run writes. A trace.dat is made from text after the run.
     fn written(self) -> TraceFormat {
         match self {
             TraceFormatName::Text | TraceFormatName::Dat => TraceFormat::Text,
@@ -213,7 +214,8 @@ impl Run {
         format!("{document:#}\n")
     }
 
-    /// The trace appears if the run completes or fails on its way; a run that is refused or interrupted leaves none.
+    /// Runs and writes the trace. The trace appears if the run completes or fails on the way, and does not appear if
+    /// the run is refused or interrupted.
     fn traced(&self, experiment: &Experiment, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
         let inputs = [MachineSpec::parse(&self.machine).file(), Workload::file(&self.workload)];
         let mut output = OutputFile::beside(path, &inputs)?;

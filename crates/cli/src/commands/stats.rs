@@ -51,7 +51,7 @@ impl Stats {
     }
 }
 
-/// What all kinds take.
+/// Arguments of all kinds.
 #[derive(Args)]
 struct Input {
     /// Trace: ours, a trace.dat, or what trace-cmd report, perf script or the kernel print; - is standard input
@@ -74,7 +74,7 @@ pub enum StatsFormat {
     Csv,
 }
 
-/// The one way to split what is otherwise shown together.
+/// Values of `--by` where rows can be split by CPU only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ByCpu {
     /// A row for each CPU
@@ -91,7 +91,7 @@ pub struct Latency {
     by: ByName,
 }
 
-/// As typed.
+/// Values of `--by`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum ByName {
     /// All threads of a name
@@ -116,7 +116,7 @@ impl Latency {
         let mut notes = [trace.notes(), latency.notes()].concat();
         if rows.is_empty() {
             let file = self.input.file.display();
-            notes.push(format!("{file}: no task is seen to wait; sched_switch and sched_wakeup say when one does"));
+            notes.push(format!("{file}: no task waits for a CPU; expected sched_switch and sched_wakeup events"));
         }
         trace_notes(&notes);
         Ok(match self.input.format {
@@ -135,7 +135,7 @@ fn document(input: &Input, kind: &str, rows: Vec<Value>, notes: &[String]) -> St
     format!("{:#}\n", json!({ "schema": SCHEMA, "kind": kind, "file": file, "rows": rows, "notes": notes }))
 }
 
-/// One line a row under the names of its members; an empty field is what is not known.
+/// CSV under a line with the names of the members. The field of a value that is not known is empty.
 pub(super) fn comma_separated(rows: &[Value]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let flat: Vec<Map<String, Value>> = rows.iter().map(flatten).collect();
@@ -154,7 +154,7 @@ pub(super) fn comma_separated(rows: &[Value]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Members of members stand beside their like as `OUTER.INNER`.
+/// The row without nesting: a member of a member is named `OUTER.INNER`.
 fn flatten(row: &Value) -> Map<String, Value> {
     let mut flat = Map::new();
     for (name, value) in row.as_object().into_iter().flatten() {
@@ -168,7 +168,7 @@ fn flatten(row: &Value) -> Map<String, Value> {
     flat
 }
 
-/// Column by column what `perf sched latency` prints.
+/// The table of `perf sched latency`, with the same columns.
 fn table(title: &str, rows: &[Row]) -> String {
     let rule = |n: usize| format!(" {}\n", "-".repeat(n));
     let head = format!(

@@ -8,7 +8,7 @@ use fairground_run::store::{Imported, Store};
 use crate::error::{End, Failure};
 use crate::output::{complain, print};
 
-/// Stores: results of runs, as compare and reproduce keep them.
+/// Stores: results of runs, which compare, reproduce and sweep reuse.
 #[derive(Subcommand)]
 pub enum StoreCommand {
     /// Write all results to one file, to be imported elsewhere
@@ -18,9 +18,9 @@ pub enum StoreCommand {
         /// The file; appears whole or not at all
         file: PathBuf,
     },
-    /// Take over the results of a file that this store has not
+    /// Add the results of a file that this store lacks
     Import {
-        /// The store; made if it is not there
+        /// The store; created if it does not exist
         dir: PathBuf,
         /// What `fairground store export` wrote
         file: PathBuf,

@@ -13,18 +13,18 @@ use thiserror::Error;
 
 use crate::error::{End, Failure};
 
-/// What the interpreter does first: it says in words if it has no package, or one that was built of other sources.
+/// What the interpreter runs first. It reports a missing package, or one that was built from other sources.
 const START: &str = include_str!("sweep/start.py");
 
 /// Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.
 ///
 /// The work is done by the Python package, with python3 or the interpreter that $FAIRGROUND_PYTHON names. Ctrl-C and kills
-/// lose only the runs in work: the same command goes on from there.
+/// lose only the unfinished runs: the same command continues from there.
 #[derive(Args)]
 pub struct Sweep {
     /// Experiment file (TOML)
     file: PathBuf,
-    /// Keep the result of each run here and begin where an earlier command stopped [default: sweeps/NAME in
+    /// Store the result of each run here, and reuse the results that are here already [default: sweeps/NAME in
     /// $FAIRGROUND_CACHE, $XDG_CACHE_HOME/fairground or ~/.cache/fairground]
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
@@ -34,13 +34,13 @@ pub struct Sweep {
     /// Run on the workers of this Dask scheduler instead
     #[arg(long, value_name = "ADDRESS", conflicts_with = "jobs")]
     dask: Option<String>,
-    /// More than 1,000,000 runs are meant
+    /// Allow more than 1,000,000 runs
     #[arg(long)]
     yes: bool,
-    /// Run again what failed before
+    /// Repeat runs that failed before
     #[arg(long)]
     retry: bool,
-    /// Run nothing: what is on record so far, whoever writes meanwhile
+    /// Run nothing; show the results stored so far, also while a sweep is running
     #[arg(long, conflicts_with_all = ["jobs", "dask", "retry"])]
     look: bool,
     /// Write the table to FILE, .parquet or .csv
@@ -51,7 +51,7 @@ pub struct Sweep {
     report: Option<PathBuf>,
 }
 
-/// There is no interpreter.
+/// The interpreter cannot be started.
 #[derive(Debug, Error, Diagnostic)]
 #[error("cannot start {python}: {cause}")]
 #[diagnostic(help("sweeps take Python 3.10 or later; $FAIRGROUND_PYTHON names the interpreter"))]
@@ -61,7 +61,7 @@ struct NoPython {
 }
 
 impl Sweep {
-    /// Goes on as the interpreter; returns only if there is none.
+    /// Replaces this process by the interpreter. Returns only if that fails.
     pub fn run(self) -> Result<End, Failure> {
         let python = std::env::var_os("FAIRGROUND_PYTHON").filter(|name| !name.is_empty());
         let python = python.unwrap_or_else(|| "python3".into());
@@ -71,7 +71,7 @@ impl Sweep {
         Err(NoPython { python: python.to_string_lossy().into_owned(), cause }.into())
     }
 
-    /// As the package takes them. Values are joined to their options: they may begin with a dash.
+    /// The arguments of the package. Values are joined to their options, as they may begin with a dash.
     fn words(self) -> Vec<OsString> {
         let paths = [("--store", self.store), ("--output", self.output), ("--report", self.report)];
         let paths = paths.map(|(name, path)| (name, path.map(PathBuf::into_os_string)));

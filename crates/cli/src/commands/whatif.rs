@@ -26,7 +26,8 @@ pub struct WhatIf {
     /// The machine that was recorded, preset or file [default: as the trace says, if it is ours]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// The scheduler that is asked [default: the one that ran, if the trace says so and that was fair:..., else fair:v6.12]
+    /// The scheduler that is asked [default: the one that ran, if the trace names it and it was fair:..., else
+    /// fair:v6.12]
     #[arg(long, value_name = "fair:SPEC")]
     sched: Option<String>,
     /// The frequency governor of the recording: performance, powersave, or schedutil, with which wakeups may go by energy
@@ -38,7 +39,7 @@ pub struct WhatIf {
     hz: Option<u32>,
     #[command(flatten)]
     filter: Filter,
-    /// The N-th wakeup that is judged, of those that --task, --at and --cpu allow, in full
+    /// The N-th of the judged wakeups that --task, --at and --cpu select, in full
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nth: Option<u64>,
     /// How to print it

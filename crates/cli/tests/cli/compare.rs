@@ -79,7 +79,7 @@ fn mistakes_in_a_side_name_the_option_and_the_setting() {
     refused("'fair:v6.12 machine=hikey690'", &["hikey690", "did you mean `hikey960`"]);
     refused("hz=1000", &["--test: `hz=1000` names no scheduler", "--test 'fair:v6.12 hz=1000'", "--sched"]);
     refused("v6.12", &["does not say whose it is"]);
-    let unquoted = &["`governor=schedutil` belongs to no side", "--test 'fair:v6.12 governor=schedutil'"];
+    let unquoted = &["`governor=schedutil` does not belong to a side", "--test 'fair:v6.12 governor=schedutil'"];
     refused("fair:v6.12 governor=schedutil", unquoted);
     refuses("compare --base fair:v5.9 --test fair:v6.12 governor=schedutil hikey960 sched-pipe", unquoted);
     refused("fair:v6.12 hackbench", &["unexpected `hackbench`"]);
@@ -205,5 +205,5 @@ fn an_interrupted_comparison_keeps_what_was_finished_and_says_so() {
     assert_eq!((ended.status.code(), ended.stdout.len()), (Some(130), 0));
     let kept = store.len().unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains(&format!("interrupted: {kept} of 40000 runs are kept in")), "{said}");
+    assert!(said.contains(&format!("interrupted: {kept} of 40000 results are stored in")), "{said}");
 }

@@ -21,7 +21,7 @@ fn the_four_forms_are_compared_unless_schedulers_are_named() {
 }
 
 #[test]
-fn the_text_names_currencies_and_rules() {
+fn the_text_names_measures_and_rules() {
     let text = succeeds("regret juno-r2 --states 6 --sched fair:v6.12");
     for part in ["model best", "power best", "F8", "states    6 of 1 to 6 steady tasks, seed 1", "unfit"] {
         assert!(text.contains(part), "no {part:?} in\n{text}");

@@ -89,7 +89,7 @@ fn a_trace_without_waits_is_told() {
     with_trace(&format!("{started}\n"), |file| {
         let ran = fairground(&format!("stats latency {file}"));
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        assert!(ran.stderr.contains("no task is seen to wait; sched_switch"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("no task waits for a CPU; expected sched_switch"), "{}", ran.stderr);
     });
 }
 
@@ -167,7 +167,11 @@ fn residency_keeps_its_contract() {
 fn residency_says_what_it_cannot_tell() {
     with_trace(TRACE, |file| {
         let ran = fairground(&format!("stats residency {file}"));
-        assert!(ran.code == 0 && ran.stderr.contains("no CPU is seen to idle; cpu_idle"), "{}", ran.stderr);
+        assert!(
+            ran.code == 0 && ran.stderr.contains("no CPU enters an idle state; expected cpu_idle"),
+            "{}",
+            ran.stderr
+        );
         refuses(&format!("stats residency {file} --by pid"), &["pid", "cpu"]);
         refuses(&format!("stats latency {file} --machine hikey960"), &["unexpected argument '--machine'"]);
         refuses(&format!("stats residency {file} --machine hikey690"), &["hikey690"]);
@@ -204,7 +208,11 @@ fn frequencies_are_told_by_clock_and_by_cpu() {
     });
     with_trace(TRACE, |file| {
         let ran = fairground(&format!("stats frequency {file}"));
-        assert!(ran.code == 0 && ran.stderr.contains("no clock is seen to change; cpu_frequency"), "{}", ran.stderr);
+        assert!(
+            ran.code == 0 && ran.stderr.contains("no CPU changes its frequency; expected cpu_frequency"),
+            "{}",
+            ran.stderr
+        );
     });
 }
 
@@ -302,7 +310,7 @@ fn clamps_keep_their_contract() {
     });
     with_trace(TRACE, |file| {
         let ran = fairground(&format!("stats uclamp {file} --by comm"));
-        assert!(ran.code == 0 && ran.stderr.contains("no clamp is told; uclamp_util_se does"), "{}", ran.stderr);
+        assert!(ran.code == 0 && ran.stderr.contains("no clamps; expected uclamp_util_se events"), "{}", ran.stderr);
     });
 }
 
@@ -390,7 +398,7 @@ fn energy_is_told_by_window_and_rail_and_in_all() {
     });
     with_trace(TRACE, |file| {
         let ran = fairground(&format!("stats energy {file}"));
-        assert!(ran.code == 0 && ran.stderr.contains("no energy is told; `fairground run"), "{}", ran.stderr);
+        assert!(ran.code == 0 && ran.stderr.contains("no energy events; `fairground run"), "{}", ran.stderr);
     });
 }
 

@@ -1,4 +1,4 @@
-//! Times, as typed.
+//! Reads times on the command line.
 
 /// A time in ns: a number, with a fraction or not, in s or in the unit behind it.
 pub fn parse_time(text: &str) -> Result<u64, String> {
@@ -9,7 +9,7 @@ pub fn parse_time(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a time: 1.25, 1.25s, 1250ms, 1250000us or 1250000000ns".into())
 }
 
-/// A decimal number times 10^digits; what lies beyond that many digits must be 0.
+/// A decimal number times 10^digits. Further digits of its fraction must be 0.
 fn parse_decimal(text: &str, digits: usize) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let (kept, beyond) = fraction.split_at_checked(digits).unwrap_or((fraction, ""));

@@ -30,7 +30,8 @@ pub struct Layout {
     /// Write to this file instead, whole or not at all
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write the generated tables of a document anew, between its markers, instead of printing; of a directory: in its pages
+    /// Replace the generated tables between the markers of a document, or of the pages of a directory, instead of
+    /// printing
     #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "format", "check"])]
     pub update: Option<PathBuf>,
     /// Compare the generated tables of a document with these results instead of printing; exit code 1 if they differ
@@ -69,7 +70,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// As the library takes them.
+    /// The analyses for the library.
     pub fn asked(&self) -> reproduce::Supplements {
         reproduce::Supplements {
             attribute_costs: self.attribute_costs,

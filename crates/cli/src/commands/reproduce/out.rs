@@ -1,4 +1,4 @@
-//! Where the outcome goes: standard output, a file, or between the markers of a document.
+//! The output of `reproduce`: standard output, a file, or the text between the markers of a document.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ struct CannotRead {
     cause: String,
 }
 
-/// Something that an outcome can be written to.
+/// The output that results are written to or compared with.
 pub enum Writer {
     Printed(RowFormat),
     File(RowFormat, OutputFile),
@@ -30,12 +30,12 @@ pub enum Writer {
 }
 
 impl Layout {
-    /// Whether the outcome is held against a document, or written into one.
+    /// Whether results are compared with a document or written into one.
     pub fn is_of_document(&self) -> bool {
         self.update.is_some() || self.check.is_some()
     }
 
-    /// Opened before the work begins, so that a bad path is known at once.
+    /// Opens the output. To be called before the work begins, so that a bad path is reported at once.
     pub fn open(&self) -> Result<Writer, Failure> {
         if let Some(path) = self.update.as_ref().or(self.check.as_ref()) {
             read(path)?.intact()?;
@@ -83,7 +83,7 @@ fn write(mut file: OutputFile, text: &str) -> Result<(), Failure> {
     file.finish()
 }
 
-/// A file, or the pages (`*.md`) of a directory by name.
+/// Reads a file, or the pages (`*.md`) of a directory in order of name.
 fn read(path: &Path) -> Result<Document, Failure> {
     let files = if path.is_dir() { pages_of(path)? } else { vec![path.into()] };
     let page = |file: PathBuf| {

@@ -8,12 +8,12 @@ use fairground_trace::dat;
 use crate::error::{run_failed, Failure};
 use crate::output::{complain, OutputFile};
 
-/// The same open file once more.
+/// A second handle of the open file.
 pub fn copy(file: &File) -> Result<File, Failure> {
     file.try_clone().map_err(|e| run_failed(format!("cannot keep the trace: {e}")))
 }
 
-/// Makes a trace.dat of the text of a run on so many CPUs.
+/// Makes a trace.dat from the text of a run on `nr_cpus` CPUs.
 pub fn make(mut text: File, nr_cpus: usize, output: &mut OutputFile) -> Result<(), Failure> {
     let pages = output.scratch()?;
     let read = text.rewind().map(|()| BufReader::with_capacity(1 << 16, text));

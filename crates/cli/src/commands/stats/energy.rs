@@ -30,7 +30,8 @@ impl Energy {
         let mut notes = [trace.notes(), rails.notes()].concat();
         if rows.is_empty() {
             let file = file.display();
-            notes.push(format!("{file}: no energy is told; `fairground run --trace FILE --energy-every MS` tells it"));
+            notes
+                .push(format!("{file}: no energy events; `fairground run --trace FILE --energy-every MS` writes them"));
         }
         trace_notes(&notes);
         let parts = rails.parts();

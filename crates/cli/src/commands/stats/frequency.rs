@@ -16,7 +16,7 @@ use crate::input::{open_trace, trace_notes};
 pub struct Frequency {
     #[command(flatten)]
     input: Input,
-    /// What a row stands for [default: CPUs whose clocks were alike]
+    /// What a row stands for [default: CPUs whose frequencies were equal throughout]
     #[arg(long, value_enum)]
     by: Option<ByCpu>,
 }
@@ -32,7 +32,7 @@ impl Frequency {
         };
         let mut notes = [trace.notes(), all.notes()].concat();
         if clocks.is_empty() {
-            notes.push(format!("{}: no clock is seen to change; cpu_frequency says when one does", file.display()));
+            notes.push(format!("{}: no CPU changes its frequency; expected cpu_frequency events", file.display()));
         }
         trace_notes(&notes);
         Ok(match format {

@@ -21,7 +21,7 @@ pub struct Migrations {
 }
 
 impl Migrations {
-    /// Reads the trace twice: what machine it was is said at its head.
+    /// Reads the trace twice: first the name of the machine at its head.
     pub fn text(&self) -> Result<String, Failure> {
         let Input { file, format } = &self.input;
         to_be_read_twice(file, "stats migrations")?;
@@ -31,7 +31,7 @@ impl Migrations {
         let rows = rows(&mut trace, machine.as_ref())?;
         notes.extend(trace.notes());
         if rows.is_empty() {
-            notes.push(format!("{}: no task changes its CPU; sched_migrate_task says when one does", file.display()));
+            notes.push(format!("{}: no task changes its CPU; expected sched_migrate_task events", file.display()));
         }
         trace_notes(&notes);
         Ok(match format {
@@ -44,7 +44,7 @@ impl Migrations {
     }
 }
 
-/// The machine of a run of ours, if it can still be had.
+/// The machine of a run of ours, if it is a preset or its file still exists.
 fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, Failure> {
     let mut trace = Placements::new(open_trace(file)?);
     trace.next_placement()?;
@@ -61,7 +61,7 @@ fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, F
     }
 }
 
-/// Distances that occur.
+/// The distances that occur.
 fn columns(rows: &[Row]) -> Vec<Distance> {
     Distance::ALL.into_iter().filter(|d| rows.iter().any(|r| r.by_distance[*d as usize] > 0)).collect()
 }
@@ -88,12 +88,13 @@ fn table(rows: &[Row]) -> String {
     out + "\n"
 }
 
-fn row_json(row: &Row, told: bool) -> Value {
+/// `measured`: whether the machine is known, and with it distances.
+fn row_json(row: &Row, measured: bool) -> Value {
     let distances: Map<String, Value> =
         Distance::ALL.into_iter().map(|d| (d.name().to_owned(), json!(row.by_distance[d as usize]))).collect();
     json!({
         "cause": row.name(),
         "count": row.count,
-        "by_distance": if told { Value::Object(distances) } else { Value::Null },
+        "by_distance": if measured { Value::Object(distances) } else { Value::Null },
     })
 }

@@ -21,7 +21,7 @@ pub struct Residency {
     /// What a row stands for [default: all CPUs together]
     #[arg(long, value_enum)]
     by: Option<ByCpu>,
-    /// The machine of the trace, preset or file, which says after how long each state pays
+    /// The machine of the trace, preset or file, which has the target residency of each idle state
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
 }
@@ -38,7 +38,7 @@ impl Residency {
             let machine = machine.as_ref().filter(|m| (cpu as usize) < m.nr_cpus())?;
             machine.idle_states(cpu).get(state as usize)
         };
-        // The shallowest cannot be left too early.
+        // The shallowest state cannot be left too early.
         let target = |cpu, state| state_of(cpu, state).filter(|_| state > 0).map(|s| s.target_residency_ns);
         let mut trace = open_trace(&self.input.file)?;
         let residency = residency::Residency::read(&mut trace, &target)?;
@@ -48,15 +48,15 @@ impl Residency {
         };
         let mut notes = [trace.notes(), residency.notes()].concat();
         if sleeps.is_empty() {
-            notes.push(format!("{}: no CPU is seen to idle; cpu_idle says when one does", self.input.file.display()));
+            notes.push(format!("{}: no CPU enters an idle state; expected cpu_idle events", self.input.file.display()));
         }
         let cpus = residency.cpus(machine.as_ref().map_or(0, |m| m.nr_cpus() as u32));
-        let untold: Vec<u32> = cpus.iter().copied().filter(|cpu| !residency.tells_idle(*cpu)).collect();
-        if !untold.is_empty() && !sleeps.is_empty() {
+        let silent: Vec<u32> = cpus.iter().copied().filter(|cpu| !residency.tells_idle(*cpu)).collect();
+        if !silent.is_empty() && !sleeps.is_empty() {
             notes.push(format!(
                 "{}: no cpu_idle of CPU {}: taken never to idle",
                 self.input.file.display(),
-                list(&untold)
+                list(&silent)
             ));
         }
         trace_notes(&notes);
@@ -102,7 +102,7 @@ impl Sleeps {
     }
 }
 
-/// `early`: whether it is known which sleeps ended before their state paid.
+/// `early`: whether it is known which sleeps were shorter than the target residency.
 fn residency_table<'a>(rows: impl Iterator<Item = (&'a Sleeps, u64)>, early: bool) -> String {
     let mut out = format!(
         "{:>5} {:>6} {:>10} {:>12} {:>8} {:>12} {:>12}",

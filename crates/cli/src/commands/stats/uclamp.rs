@@ -33,7 +33,7 @@ pub struct Uclamp {
 
 /// Options that do not go together.
 #[derive(Debug, Error, Diagnostic)]
-#[error("--task is for clamps of tasks: --by cpu has those of run queues")]
+#[error("--task is for clamps of tasks, but --by cpu shows those of run queues")]
 #[diagnostic(help("leave one of them out"))]
 struct TaskByCpu;
 
@@ -52,8 +52,10 @@ impl Uclamp {
         let mut notes = trace.notes();
         if rows.is_empty() {
             let event = if by == By::Cpu { "uclamp_util_cfs" } else { "uclamp_util_se" };
-            notes
-                .push(format!("{}: no clamp is told; {event} does, once one was asked for", self.input.file.display()));
+            notes.push(format!(
+                "{}: no clamps; expected {event} events of a run with clamps",
+                self.input.file.display()
+            ));
         }
         trace_notes(&notes);
         let counted = self.task.is_some();
@@ -75,13 +77,13 @@ impl Uclamp {
 
 const COLUMNS: [&str; 8] = ["count", "mean", "std", "min", "25%", "50%", "75%", "max"];
 
-/// What pandas' describe() says of a row; none: not a number.
+/// The values of pandas' describe() for a row; `None`: NaN.
 fn described(v: &Values) -> [Option<f64>; 8] {
     let [min, q1, q2, q3, max] = [0, 1, 2, 3, 4].map(|quarters| Some(v.quartile(quarters)));
     [Some(v.count() as f64), Some(v.mean()), v.std(), min, q1, q2, q3, max]
 }
 
-/// As pandas prints a DataFrame.
+/// The rows as pandas prints a DataFrame.
 fn table(name: &str, rows: &[(String, Values)]) -> String {
     let described: Vec<_> = rows.iter().map(|(_, values)| described(values)).collect();
     let columns: Vec<Vec<String>> = (0..COLUMNS.len()).map(|c| column(described.iter().map(|row| row[c]))).collect();
@@ -104,7 +106,7 @@ fn table(name: &str, rows: &[(String, Values)]) -> String {
     out
 }
 
-/// Six decimals, of which those go that are 0 in all rows, but for one.
+/// Values with six decimals, less the trailing zeros that all rows have. At least one decimal stays.
 fn column(values: impl Iterator<Item = Option<f64>>) -> Vec<String> {
     let full: Vec<String> = values.map(|v| v.map_or("NaN".into(), |v| format!("{v:.6}"))).collect();
     let zeros = |text: &String| text.len() - text.trim_end_matches('0').len();
@@ -112,7 +114,7 @@ fn column(values: impl Iterator<Item = Option<f64>>) -> Vec<String> {
     full.into_iter().map(|text| if text == "NaN" { text } else { text[..text.len() - spare].into() }).collect()
 }
 
-/// As pandas prints value_counts().
+/// The values as pandas prints value_counts().
 fn counts(task: &str, values: &Values, bound: Bound) -> String {
     let name = match bound {
         Bound::Min => "uclamp_min",
