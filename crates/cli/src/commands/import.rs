@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_cannot_be_run_is_told() {
+    fn a_recording_that_cannot_be_run_is_reported() {
         assert_eq!(too_large(Path::new("r.json"), 64 << 20), None);
         let note = too_large(Path::new("r.json"), (200 << 20) + 7).unwrap();
         assert!(note.contains("r.json has 200 MiB, but workloads are read up to 64 MiB"), "{note}");

@@ -136,7 +136,7 @@ fn errors_are_plain_where_they_are_piped() {
     assert!(message.is_ascii() && !message.contains('\x1b'), "{message}");
 }
 
-/// A thread that waits for a signal nobody sends: legal, warned of, and a deadlock.
+/// A thread waits for a signal that no thread sends: that is legal, warned about, and a deadlock.
 pub const DEADLOCK: &str = r#"{
     "tasks": { "a": { "run": 1000, "lock": "m", "wait": { "ref": "x", "mutex": "m" }, "unlock": "m", "loop": 1 } },
     "global": { "duration": -1 }

@@ -6,8 +6,8 @@
 //! scale for kernels built from Debian's sources; its first column names package and version, and under any other
 //! version its rows are not compared.
 //!
-//! A change of physics or of behaviour on purpose records anew with `FAIRGROUND_RECORD_HASHES=1`, in a commit of its own
-//! that names the mechanism, its source and the runs that moved.
+//! A deliberate change of physics or behaviour records the hashes again with `FAIRGROUND_RECORD_HASHES=1`, in a commit
+//! of its own that names the mechanism, its source and the runs that moved.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn hash(run: &[&str]) -> String {
     run["hash"].as_str().expect("a hash").to_string()
 }
 
-/// Runs these rows on all cores and compares; with FAIRGROUND_RECORD_HASHES, writes the table anew.
+/// Runs these rows on all cores and compares; with FAIRGROUND_RECORD_HASHES, writes a new table.
 fn check(table: &str, rows: &mut [Row], run: &(dyn Fn(&Row) -> String + Sync)) -> String {
     let next = AtomicUsize::new(0);
     let found: Vec<std::sync::OnceLock<String>> = rows.iter().map(|_| Default::default()).collect();

@@ -45,7 +45,7 @@ fn a_trace_of_ours_becomes_a_workload_that_runs_anywhere() {
 }
 
 #[test]
-fn what_a_trace_does_not_say_is_asked_for_or_told() {
+fn what_a_trace_does_not_say_is_asked_for_or_reported() {
     with_kernels_trace(KERNELS, |trace, file| {
         refuses(&format!("import {trace} -o {file}"), &["does not say which machine was recorded"]);
         let ran = fairground(&format!("import {trace} -o {file} --machine hikey960"));
@@ -60,7 +60,7 @@ fn what_a_trace_does_not_say_is_asked_for_or_told() {
     });
 }
 
-/// From 100 us on nobody is known to run who wakes b, and up to just before 210 us b has not slept yet.
+/// From 100 us on, no thread is known to run that wakes b. Until just before 210 us, b has not slept yet.
 #[test]
 fn a_part_of_a_trace_can_be_imported() {
     with_kernels_trace(KERNELS, |trace, file| {

@@ -128,6 +128,6 @@ fn a_recording_of_perf_is_repeated_but_for_what_it_lacks() {
 #[test]
 fn the_former_option_of_compare_names_replay() {
     refuses("compare --trace t.txt --test fair:v5.9", &["`fairground replay RECORDING`"]);
-    let told = fairground("compare hikey960 sched-pipe --trace t.txt");
-    assert!(told.code == 2 && told.stderr.contains("`fairground replay RECORDING`"), "{}", told.stderr);
+    let said = fairground("compare hikey960 sched-pipe --trace t.txt");
+    assert!(said.code == 2 && said.stderr.contains("`fairground replay RECORDING`"), "{}", said.stderr);
 }

@@ -41,7 +41,7 @@ fn a_trace_does_not_change_the_run_and_is_whole() {
 #[test]
 fn a_trace_dat_says_what_the_text_says() {
     let dir = tempfile::tempdir().unwrap();
-    let told = |file: &str, more: &str| {
+    let traced = |file: &str, more: &str| {
         let path = dir.path().join(file).display().to_string();
         let words = "run hikey960 sched-pipe:loops=20,threads --sched fair:v5.11 --why";
         let run = succeeds(&format!("{words} --trace {path} {more}"));
@@ -52,17 +52,17 @@ fn a_trace_dat_says_what_the_text_says() {
             "explain FILE",
             "explain FILE --at 0",
         ];
-        let told = asked.map(|words| succeeds(&words.replace("FILE", &path)).replace(&path, "FILE"));
-        (std::fs::read(&path).unwrap(), run, told)
+        let said = asked.map(|words| succeeds(&words.replace("FILE", &path)).replace(&path, "FILE"));
+        (std::fs::read(&path).unwrap(), run, said)
     };
-    let (text, run, expected) = told("a.txt", "");
+    let (text, run, expected) = traced("a.txt", "");
     for (file, more) in [("b.dat", ""), ("c.txt", "--trace-format dat")] {
-        let (bytes, same_run, same) = told(file, more);
+        let (bytes, same_run, same) = traced(file, more);
         assert!(bytes.starts_with(b"\x17\x08\x44tracing6\0") && bytes.len() % 4096 == 0);
         assert_eq!((same_run, same), (run.clone(), expected.clone()));
-        assert_eq!(bytes, told("again.dat", "").0, "same inputs, same bytes");
+        assert_eq!(bytes, traced("again.dat", "").0, "same inputs, same bytes");
     }
-    assert_eq!(told("d.dat", "--trace-format text").0, text);
+    assert_eq!(traced("d.dat", "--trace-format text").0, text);
     assert_eq!(files(dir.path()), ["a.txt", "again.dat", "b.dat", "c.txt", "d.dat"]);
 }
 
@@ -150,7 +150,7 @@ fn a_trace_may_go_to_a_device() {
 #[test]
 fn a_reader_that_leaves_is_not_an_error() {
     let traced = "run hikey sched-pipe:loops=20 --sched fair:v5.9 --trace /dev/stdout";
-    // Beside a trace on standard output figures are told on standard error.
+    // With the trace on standard output, figures go to standard error.
     for (words, beside) in [("machine show epyc-7742-2p", false), (traced, true)] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
             .args(words.split(' '))
@@ -160,9 +160,9 @@ fn a_reader_that_leaves_is_not_an_error() {
             .unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        let is_told = told.starts_with("machine   hikey\n") && told.contains("\nhash  ");
-        assert_eq!((output.status.code(), told.is_empty(), is_told), (Some(0), !beside, beside), "{words}: {told}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let has_run = said.starts_with("machine   hikey\n") && said.contains("\nhash  ");
+        assert_eq!((output.status.code(), said.is_empty(), has_run), (Some(0), !beside, beside), "{words}: {said}");
     }
 }
 

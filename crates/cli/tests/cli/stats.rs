@@ -40,7 +40,7 @@ fn latency_is_printed_as_perf_prints_it() {
 
 /// What `perf sched record` records: my pipe waits from sched_waking on.
 #[test]
-fn latency_from_sched_waking_is_told() {
+fn latency_from_sched_waking_is_noted() {
     with_trace(&TRACE.replace("sched_wakeup", "sched_waking"), |file| {
         let result = json(&format!("stats latency {file} --format json"));
         assert_eq!(
@@ -75,7 +75,7 @@ fn stats_keep_their_contract() {
 }
 
 #[test]
-fn a_trace_that_is_cut_off_is_told() {
+fn a_trace_that_is_cut_off_is_reported() {
     with_trace(&TRACE[..TRACE.len() - 40], |file| {
         let ran = fairground(&format!("stats latency {file}"));
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -84,7 +84,7 @@ fn a_trace_that_is_cut_off_is_told() {
 }
 
 #[test]
-fn a_trace_without_waits_is_told() {
+fn a_trace_without_waits_is_reported() {
     let started = TRACE.lines().next().unwrap();
     with_trace(&format!("{started}\n"), |file| {
         let ran = fairground(&format!("stats latency {file}"));
@@ -432,7 +432,7 @@ fn the_energy_of_a_run_adds_up_to_the_microjoule() {
     assert!(total > 1e3 && rows.iter().filter(whole).count() == 4, "{total} uJ: {stats}");
 }
 
-/// Migrations are told by the machine at the head, to which a pipe does not go back.
+/// Distances of migrations need the machine at the head of the trace, which a pipe cannot read again.
 #[test]
 fn a_pipe_cannot_be_read_twice() {
     let command = format!("true | {} stats migrations -", env!("CARGO_BIN_EXE_fairground"));

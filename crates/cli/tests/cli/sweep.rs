@@ -22,11 +22,11 @@ fn the_interpreter_gets_all_words_and_its_exit_code_is_ours() {
     std::fs::set_permissions(&python, PermissionsExt::from_mode(0o755)).unwrap();
     let words = ["--jobs", "2", "--store=a dir", "--yes", "--output", "x.csv", "--retry", "--", "-odd.toml"];
     let ran = with_python(python.to_str().unwrap(), &words);
-    let told = ["--store=a dir", "--output=x.csv", "--jobs=2", "--yes", "--retry", "--", "-odd.toml"];
-    assert_eq!((ran.stdout.lines().collect::<Vec<_>>(), ran.code), (told.to_vec(), 7), "{}", ran.stderr);
+    let said = ["--store=a dir", "--output=x.csv", "--jobs=2", "--yes", "--retry", "--", "-odd.toml"];
+    assert_eq!((ran.stdout.lines().collect::<Vec<_>>(), ran.code), (said.to_vec(), 7), "{}", ran.stderr);
 }
 
-/// It is told which program asks.
+/// The interpreter is given the program's code hash.
 #[test]
 fn the_interpreter_can_tell_whether_its_package_is_this_program() {
     let dir = tempfile::tempdir().unwrap();
@@ -37,7 +37,7 @@ fn the_interpreter_can_tell_whether_its_package_is_this_program() {
 }
 
 #[test]
-fn no_interpreter_is_told() {
+fn a_missing_interpreter_is_reported() {
     let ran = with_python("/nowhere/python", &["x.toml"]);
     assert_eq!(ran.code, 2);
     for part in ["/nowhere/python", "FAIRGROUND_PYTHON", "3.10"] {

@@ -412,9 +412,9 @@ impl<'m> Counterfactual<'m> {
     /// Whether an interrupt may have done the wakeup and it matters: the policy treats a wakeup by a per-CPU kernel
     /// thread specially.
     fn may_be_interrupt(&self, placing: &Placing) -> bool {
-        let told = self.ours || self.tells_interrupts || placing.flags & FG_WF_IRQ != 0;
+        let known = self.ours || self.tells_interrupts || placing.flags & FG_WF_IRQ != 0;
         let is_kernels = |task| self.hypotheses[0].task(task).flags & FG_TASK_PERCPU_KTHREAD != 0;
-        !told && placing.current.is_some_and(is_kernels)
+        !known && placing.current.is_some_and(is_kernels)
     }
 
     /// The answers if CPUs are busy whose idle tasks have no event: all of these CPUs, and only the chosen one.

@@ -19,7 +19,7 @@ fn counterfactual(machine: &Machine) -> Counterfactual<'_> {
 }
 
 /// The judged wakeups of a trace with these lines, and the state after them.
-fn told<'m>(machine: &'m Machine, text: &str) -> (Vec<JudgedWakeup>, Counterfactual<'m>) {
+fn read<'m>(machine: &'m Machine, text: &str) -> (Vec<JudgedWakeup>, Counterfactual<'m>) {
     let mut counterfactual = counterfactual(machine);
     let mut reader = Reader::new("t", text.as_bytes());
     let mut all = Vec::new();
@@ -68,7 +68,7 @@ fn quiet() -> String {
 #[test]
 fn an_idle_previous_cpu_is_sure_whatever_was_before() {
     let machine = four();
-    let (judged, _) = told(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 2)));
+    let (judged, _) = read(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 2)));
     let [judged] = &judged[..] else { panic!("{judged:?}") };
     assert_eq!((judged.ours.chosen, judged.recorded, judged.confidence), (2, 2, Confidence::Sure));
     assert_eq!((judged.ours.rule.as_str(), judged.possible.as_slice()), ("C1", &[2][..]));
@@ -78,7 +78,7 @@ fn an_idle_previous_cpu_is_sure_whatever_was_before() {
 #[test]
 fn a_recording_that_went_elsewhere_does_not_agree_and_is_followed() {
     let machine = four();
-    let (judged, after) = told(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 3)));
+    let (judged, after) = read(&machine, &(quiet() + &wakes(900, 0, "a-1", ("b", 2), 2, 3)));
     assert_eq!((judged[0].ours.chosen, judged[0].recorded, judged[0].agrees()), (2, 3, false));
     for past in 0..2 {
         let past = after.hypothesis_state(past).unwrap();
@@ -91,7 +91,7 @@ fn a_recording_that_went_elsewhere_does_not_agree_and_is_followed() {
 fn a_cpu_that_was_not_heard_of_may_be_idle_or_busy() {
     let machine = four();
     let text = starts(0, 0, "a", 1) + &starts(1, 2, "c", 3) + &wakes(2, 0, "a-1", ("b", 2), 2, 2);
-    let (judged, after) = told(&machine, &text);
+    let (judged, after) = read(&machine, &text);
     assert_eq!(judged[0].confidence, Confidence::Unseen);
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0]);
     assert!(after.notes().iter().any(|note| note.starts_with("no event of 2 CPUs")), "{:?}", after.notes());
@@ -102,7 +102,7 @@ fn a_cpu_that_was_not_heard_of_may_be_idle_or_busy() {
 fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
     let machine = four();
     let busy = quiet() + &starts(10, 1, "x", 4) + &starts(10, 2, "y", 5) + &starts(10, 3, "z", 6);
-    let (judged, _) = told(&machine, &(busy.clone() + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
+    let (judged, _) = read(&machine, &(busy.clone() + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
     assert!(judged[0].possible.contains(&0), "{:?}", judged[0]);
     // Whom a has woken before is known if it was born since.
     let ours = "\
@@ -112,7 +112,7 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
 "
     .to_owned();
     let hint = "a-1 [000] 5.000020: print: tracing_mark_write: fairground_woken: pid=2 by=task sync=1\n";
-    let (judged, _) = told(&machine, &(ours + &busy + hint + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
+    let (judged, _) = read(&machine, &(ours + &busy + hint + &wakes(20, 0, "a-1", ("b", 2), 2, 0)));
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (0, Confidence::Sure), "{:?}", judged[0]);
 }
 
@@ -120,7 +120,7 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
 #[test]
 fn who_acts_on_an_idle_cpu_runs_there() {
     let machine = four();
-    let (judged, after) = told(&machine, &(quiet() + &wakes(900, 1, "x-7", ("b", 2), 1, 3)));
+    let (judged, after) = read(&machine, &(quiet() + &wakes(900, 1, "x-7", ("b", 2), 1, 3)));
     let [judged] = &judged[..] else { panic!("{judged:?}") };
     assert!(judged.ours.chosen != 1, "{judged:?}");
     assert_eq!(after.counts().appeared, 1);
@@ -134,7 +134,7 @@ fn who_acts_on_an_idle_cpu_runs_there() {
 #[test]
 fn who_is_displaced_unseen_sleeps() {
     let machine = four();
-    let (_, after) = told(&machine, &(quiet() + &wakes(900, 0, "x-7", ("b", 2), 3, 3) + &sleeps(950, 0, "x", 7)));
+    let (_, after) = read(&machine, &(quiet() + &wakes(900, 0, "x-7", ("b", 2), 3, 3) + &sleeps(950, 0, "x", 7)));
     assert_eq!(after.counts().contradictions, 1);
     for past in 0..2 {
         let past = after.hypothesis_state(past).unwrap();
@@ -150,13 +150,13 @@ fn a_cpu_whose_idle_task_leaves_no_event_may_be_busy() {
     let idle = |cpu: u32| starts(1, cpu, "t", 10 + cpu) + &sleeps(2, cpu, "t", 10 + cpu);
     let left = starts(0, 0, "a", 1) + &idle(2) + &idle(3) + &sleeps(5, 1, "y", 8);
     let woken = wakes(900, 0, "a-1", ("b", 2), 1, 1);
-    let (judged, after) = told(&machine, &(left.clone() + &woken));
+    let (judged, after) = read(&machine, &(left.clone() + &woken));
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (1, Confidence::Unseen));
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
     let note = "the idle tasks of 1 CPUs have no event";
     assert!(after.notes().iter().any(|n| n.starts_with(note)), "{:?}", after.notes());
     let heard = "<idle>-0 [001] 5.000006: cpu_idle: state=0 cpu_id=1\n";
-    let (judged, _) = told(&machine, &(left + heard + &woken));
+    let (judged, _) = read(&machine, &(left + heard + &woken));
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (1, Confidence::Sure));
 }
 
@@ -166,12 +166,12 @@ fn whether_an_interrupt_woke_is_not_told_without_flags() {
     let machine = four();
     let busy = quiet() + &starts(10, 1, "x", 4) + &sleeps(11, 0, "a", 1) + &starts(12, 0, "kworker/0:1", 9);
     let woken = wakes(20, 0, "kworker/0:1-9", ("b", 2), 0, 0);
-    let (judged, _) = told(&machine, &(busy.clone() + &woken));
+    let (judged, _) = read(&machine, &(busy.clone() + &woken));
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (0, Confidence::Interrupt));
     assert!(judged[0].possible.len() > 1, "{:?}", judged[0].possible);
     // If some event has the flags of an interrupt, an event without them is not from an interrupt.
     let flagged = "<idle>-0 [003] d.h1. 5.000013: cpu_idle: state=0 cpu_id=3\n";
-    let (judged, _) = told(&machine, &(busy + flagged + &woken));
+    let (judged, _) = read(&machine, &(busy + flagged + &woken));
     assert_ne!(judged[0].confidence, Confidence::Interrupt);
 }
 
@@ -181,7 +181,7 @@ fn nice_values_are_those_of_priorities_once_a_switch_tells_them() {
     let nice =
         |text: String| text.replace("next_comm=n next_pid=5 next_prio=120", "next_comm=n next_pid=5 next_prio=139");
     let text = nice(quiet() + &starts(10, 1, "n", 5) + &wakes(11, 0, "a-1", ("b", 2), 1, 1));
-    let (_, after) = told(&machine, &text);
+    let (_, after) = read(&machine, &text);
     for past in 0..2 {
         let past = after.hypothesis_state(past).unwrap();
         // The fifth thread of the trace.
@@ -198,7 +198,7 @@ fn wakeups_of_threads_of_real_time_are_not_judged() {
     for priority in ["next_prio=49", "next_prio=-1"] {
         let starts = starts(10, 1, "r", 5).replace("next_prio=120", priority);
         let text = quiet() + &starts + &sleeps(11, 1, "r", 5) + &wakes(12, 0, "a-1", ("r", 5), 1, 2);
-        let (judged, after) = told(&machine, &text);
+        let (judged, after) = read(&machine, &text);
         assert!(judged.is_empty(), "{priority}");
         assert_eq!(after.counts().real_time, 1);
         assert_eq!(after.hypothesis_state(0).unwrap().cpu(2).nr_running, 1);
@@ -209,7 +209,7 @@ fn wakeups_of_threads_of_real_time_are_not_judged() {
 fn queues_are_as_recorded() {
     let machine = four();
     let counts = |text: &str| {
-        let (_, after) = told(&machine, text);
+        let (_, after) = read(&machine, text);
         [0, 1].map(|past| {
             let past = after.hypothesis_state(past).unwrap();
             [0, 1].map(|cpu| (past.cpu(cpu).h_nr_running, past.cpu(cpu).curr_is_idle))
@@ -229,10 +229,10 @@ fn queues_are_as_recorded() {
 fn what_was_before_is_forgotten_in_time() {
     let machine = four();
     let text = quiet() + &sleeps(999_000, 0, "a", 1);
-    let (_, after) = told(&machine, &text);
+    let (_, after) = read(&machine, &text);
     let util = |past: usize| after.hypothesis_state(past).unwrap().task(0).avg.util_avg;
     assert!(util(0) > 1000 && util(0).abs_diff(util(1)) < 10, "{} {}", util(0), util(1));
-    let (_, early) = told(&machine, &(starts(0, 0, "a", 1) + &sleeps(1000, 0, "a", 1)));
+    let (_, early) = read(&machine, &(starts(0, 0, "a", 1) + &sleeps(1000, 0, "a", 1)));
     let util = |past: usize| early.hypothesis_state(past).unwrap().task(0).avg.util_avg;
     assert!(util(0) < 100 && util(1) > 900, "{} {}", util(0), util(1));
 }
@@ -241,7 +241,7 @@ fn what_was_before_is_forgotten_in_time() {
 fn a_thread_that_is_being_switched_away_is_not_judged() {
     let machine = four();
     let text = quiet() + &starts(5, 1, "b", 2) + &wakes(6, 0, "a-1", ("b", 2), 1, 1);
-    let (judged, after) = told(&machine, &text);
+    let (judged, after) = read(&machine, &text);
     assert!(judged.is_empty());
     assert_eq!(after.counts().leaving, 1);
 }
@@ -301,7 +301,7 @@ proptest::proptest! {
             text.push_str(&format!("x-{} {}\n", n % 4, line.replacen('T', &t, 1)));
         }
         let machine = four();
-        let (judged, after) = told(&machine, &text);
+        let (judged, after) = read(&machine, &text);
         proptest::prop_assert!(judged.iter().all(|judged| judged.recorded < 4));
         for past in (0..2).filter_map(|n| after.hypothesis_state(n)) {
             for cpu in 0..4 {

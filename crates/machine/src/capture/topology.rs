@@ -10,7 +10,7 @@ use super::{CaptureError, Notes};
 pub(super) const LOCAL: u32 = 10;
 pub(super) const REMOTE: u32 = 20;
 
-/// The most threads of a core that a machine file can state.
+/// Most threads that a core of a machine file can have.
 pub(super) const MAX_THREADS: usize = 8;
 
 /// The levels of the machine, each a partition of its CPUs.
@@ -46,7 +46,7 @@ pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Topolo
     Ok(Topology { cores, clusters, llcs, packages, nodes, slit })
 }
 
-/// A list that a CPU has of its group, and the file it is from.
+/// The CPUs of a CPU's group, and the file that lists them.
 type CpuList = Option<(CpuMask, String)>;
 
 struct Reader<'a> {
@@ -56,7 +56,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The first of `files` that each CPU has in its topology directory.
+    /// By CPU: the list in the first of `files` that exists in its topology directory.
     fn lists(&self, files: &[&str]) -> Result<Vec<CpuList>, CaptureError> {
         self.cpus.iter().map(|cpu| self.list(cpu, files)).collect()
     }
@@ -71,15 +71,15 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// A number that each CPU has of its group; -1 and the like say that firmware gave none.
+    /// By CPU: the number of its group in `file`. -1 and 65535 mean that the firmware does not give one.
     fn ids(&self, file: &str) -> Result<Vec<Option<i64>>, CaptureError> {
         let id = |cpu| self.tree.number(&format!("{}/topology/{file}", self.cpus.dir(cpu)), -1..=i64::from(i32::MAX));
         let known = |id: Option<i64>| id.filter(|id| *id >= 0 && *id != 65535);
         self.cpus.iter().map(|cpu| id(cpu).map(known)).collect()
     }
 
-    /// The groups that lists describe: a list holds its own CPU, and all of a group have the same one. A CPU without
-    /// a list joins those that list it; the CPUs that are left are grouped by `alone`.
+    /// The groups that the lists describe. A list must contain its own CPU, and all CPUs of a group must have the same
+    /// list. A CPU without a list joins the group that lists it. CPUs that are in no list are grouped by `alone`.
     fn groups(&self, lists: &[CpuList], alone: impl Fn(CpuId) -> CpuMask) -> Result<Vec<CpuMask>, CaptureError> {
         let mut listed = CpuMask::EMPTY;
         let mut groups: Vec<CpuMask> = Vec::new();
@@ -120,7 +120,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The CPUs whose file is missing.
+    /// The CPUs without a list.
     fn cpus_without_list(&self, lists: &[CpuList]) -> CpuMask {
         self.cpus.iter().zip(lists).filter(|(_, list)| list.is_none()).map(|(cpu, _)| cpu).collect()
     }
@@ -139,14 +139,14 @@ impl Reader<'_> {
 
     fn packages(&mut self) -> Result<Vec<CpuMask>, CaptureError> {
         let lists = self.lists(&["package_cpus_list", "core_siblings_list"])?;
-        self.note_missing("topology/package_cpus_list", &lists, "packages go by physical_package_id, or all are one");
+        self.note_missing("topology/package_cpus_list", &lists, "packages follow physical_package_id, or all are one");
         let ids = self.ids("physical_package_id")?;
         self.groups(&lists, |cpu| self.cpus_with_equal_key(cpu, |i| ids[i]))
     }
 
     fn cores(&mut self) -> Result<Vec<CpuMask>, CaptureError> {
         let lists = self.lists(&["core_cpus_list", "thread_siblings_list"])?;
-        self.note_missing("topology/core_cpus_list", &lists, "cores go by core_id, or each CPU is one");
+        self.note_missing("topology/core_cpus_list", &lists, "cores follow core_id, or each CPU is one");
         let levels = ["physical_package_id", "die_id", "cluster_id", "core_id"];
         let ids = levels.map(|file| self.ids(file)).into_iter().collect::<Result<Vec<_>, _>>()?;
         let groups = self.groups(&lists, |cpu| match ids[3][cpu as usize] {
@@ -163,7 +163,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Nodes with CPUs, by the kernel's numbers; one of all where there are none.
+    /// The nodes with CPUs, with the kernel's numbers. Without nodes, one node of all CPUs.
     fn nodes(&mut self) -> Result<Vec<(u32, CpuMask)>, CaptureError> {
         let mut nodes: Vec<(u32, CpuMask)> = Vec::new();
         let mut taken = CpuMask::EMPTY;
@@ -194,7 +194,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    /// The numbers of the online nodes, rising: a row of distances has one column for each.
+    /// The numbers of the online nodes, ascending. A row of distances has a column for each of them.
     fn online_nodes(&self) -> Result<Vec<u32>, CaptureError> {
         // The list format is the same as for CPUs, and so is the limit (CONFIG_NODES_SHIFT is at most 10).
         let online = self.tree.cpu_list("devices/system/node/online")?;
@@ -238,7 +238,7 @@ impl Reader<'_> {
         Ok(distances)
     }
 
-    /// A machine has one distance between two nodes.
+    /// Takes the greater of the two distances between two nodes: a machine file has one.
     fn make_symmetric(&mut self, slit: &mut [Vec<u32>]) {
         let mut was_symmetric = true;
         for (a, b) in (0..slit.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
@@ -251,8 +251,8 @@ impl Reader<'_> {
         }
     }
 
-    /// CPUs behind each last-level cache: the greatest level that each CPU has. Without caches, the CPUs of a package
-    /// in a node, as the kernel does.
+    /// The CPUs of each last-level cache, which is the cache with the highest level of a CPU. Without caches, the CPUs
+    /// of a package within a node, as in the kernel.
     fn llcs(&mut self, packages: &[CpuMask], nodes: &[CpuMask]) -> Result<Vec<CpuMask>, CaptureError> {
         let lists = self.cpus.iter().map(|cpu| self.llc(cpu)).collect::<Result<Vec<CpuList>, _>>()?;
         self.note_missing("cache/indexN/shared_cpu_list", &lists, "the package, or its part in a node, shares a cache");
@@ -272,7 +272,7 @@ impl Reader<'_> {
             match self.tree.text(&path)?.as_deref() {
                 Some("Instruction") => continue,
                 Some("Data" | "Unified") | None => {}
-                Some(_) => return Err(self.tree.garbled(&path, "no type of a cache", "Data, Instruction or Unified")),
+                Some(_) => return Err(self.tree.garbled(&path, "not a cache type", "Data, Instruction or Unified")),
             }
             let path = format!("{dir}/index{index}/shared_cpu_list");
             let Some(kernel) = self.tree.cpu_list(&path)? else { continue };
@@ -283,9 +283,9 @@ impl Reader<'_> {
         Ok(last.map(|(_, cpus, path)| (cpus, path)))
     }
 
-    /// The kernel has a level for a cluster that is more than a core and less than the CPUs behind a last-level cache
-    /// (cpu_clustergroup_mask). Other clusters are what powers down together: the cache with its CPUs, or the cluster
-    /// that holds several caches.
+    /// The kernel has a level for clusters that are larger than a core and smaller than the span of a last-level cache
+    /// (cpu_clustergroup_mask). Other CPUs are in clusters of CPUs that power down together: those of a last-level
+    /// cache, or those of a cluster that holds several caches.
     fn clusters(
         &mut self,
         cores: &[CpuMask],
@@ -308,8 +308,8 @@ impl Reader<'_> {
     }
 }
 
-/// The clusters: those of `listed` that are a level, and of the other CPUs those that power down together, as `powered`
-/// says, else as those do that share a cache.
+/// The clusters of a machine: first those of `listed` that are a level. The other CPUs are in clusters that power down
+/// together: the groups of `powered`, else the CPUs of a last-level cache or of a listed cluster of several caches.
 pub(super) fn clusters(
     listed: &[CpuMask],
     cores: &[CpuMask],

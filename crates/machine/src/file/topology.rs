@@ -1,4 +1,4 @@
-//! `[topology]` and `[[cluster]]`: which CPUs share what.
+//! `[topology]` and `[[cluster]]`: which CPUs form cores, clusters, last-level caches, nodes and packages.
 
 use crate::error::FileResult;
 use crate::{Cluster, CpuMask, NODE_RECLAIM_DISTANCE, NR_CPUS};
@@ -7,7 +7,7 @@ use super::figure::{Fit, POWER, SLIT};
 use super::groups::{Level, Levels};
 use super::node::{Fields, Node};
 
-/// What `[topology]` says of nodes besides who is in them.
+/// The properties of nodes besides their CPUs.
 pub(super) struct Numa {
     /// SLIT distances `[from][to]`, 10 = local.
     pub slit: Vec<Vec<u32>>,
@@ -41,7 +41,7 @@ fn read_count(node: &Node) -> FileResult<usize> {
     Ok(node.integer(1, NR_CPUS as u32).map_err(|fault| fault.hint(format!("expected 1 to {NR_CPUS} CPUs")))? as usize)
 }
 
-/// Reads one level; without its key, `"1 cpu"` is a group per CPU and anything else one group of all.
+/// Reads one level. Without its key, each CPU is a group if `default` is `"1 cpu"`; else all CPUs are one group.
 fn read_level(fields: &Fields, levels: &mut Levels, name: &'static str, key: &str, default: &str) -> FileResult<()> {
     let node = fields.get(key);
     let groups = match &node {
@@ -56,8 +56,8 @@ fn read_level(fields: &Fields, levels: &mut Levels, name: &'static str, key: &st
     Ok(())
 }
 
-/// What must hold between a level and the finer ones. A cache may serve several nodes (sub-NUMA clustering) and a
-/// node hold several packages, but nothing splits a core and nothing overlaps in part.
+/// Refuses a level that does not fit the finer ones. A cache may serve several nodes (sub-NUMA clustering) and a node
+/// may hold several packages. But no group splits a core, and no two groups overlap in part.
 fn require_order(levels: &Levels, level: &Level, node: &Node) -> FileResult<()> {
     for finer in &levels.known {
         match finer.name {
@@ -112,7 +112,7 @@ fn require_slit(slit: &[Vec<u32>], nodes: usize, node: &Node) -> FileResult<()> 
     Ok(())
 }
 
-/// SLIT rows as reports show them.
+/// The SLIT rows as text for reports.
 pub(crate) fn show_slit(slit: &[Vec<u32>]) -> String {
     let row = |row: &Vec<u32>| row.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
     slit.iter().map(row).collect::<Vec<_>>().join(" / ")
@@ -145,7 +145,7 @@ pub(super) fn read_clusters(node: &Node, levels: &mut Levels) -> FileResult<Vec<
     Ok(clusters)
 }
 
-/// The path of a figure in an array of tables: the entry is known by the CPUs of its first group.
+/// The path of a figure in an array of tables. An entry is identified by the CPUs of its first group.
 pub(super) fn entry_path(section: &str, groups: &[CpuMask], key: &str) -> String {
     let first = groups.first().map(CpuMask::to_string).unwrap_or_default();
     format!("{section}[{first}].{key}")
