@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
 /// The argument lists of all calls of macro `name` in a table; string arguments are joined and unquoted. `file` is for errors.
 ///
 /// # Errors
-/// There are none, or one has no end.
+/// If the macro is not called, or a call has no end.
 pub fn macro_calls(file: &str, text: &str, name: &str) -> Result<Vec<Vec<String>>, String> {
     let text = blank_comments(text);
     let mut calls = Vec::new();

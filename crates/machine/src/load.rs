@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(slow.freq_domains[0].transition_ns, 700_000);
         assert_eq!(slow.freq_domains[1], machine.freq_domains[1]);
         assert!(turned("costs.soft.wakeup", 1e30).unwrap_err().to_string().contains("too much"));
-        assert!(turned("costs.soft.wakeup", -1.0).unwrap_err().to_string().contains("no figure"));
+        assert!(turned("costs.soft.wakeup", -1.0).unwrap_err().to_string().contains("not a valid figure"));
         assert!(turned("costs.soft.wakeup", f64::NAN).is_err());
         let threads = Machine::preset("thunderx2-224")
             .unwrap()

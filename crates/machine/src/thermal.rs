@@ -126,8 +126,8 @@ impl Perturbation {
 }
 
 impl Thermal {
-    /// Changes the figure at a path of [`crate::Figure`], e.g. `thermal.zone.BIG.control`; false if there is none that
-    /// may be changed.
+    /// Changes the figure at a path of [`crate::Figure`], e.g. `thermal.zone.BIG.control`; false if there is no such
+    /// figure or it must not be changed.
     pub fn perturb(&mut self, path: &str, turn: Perturbation) -> bool {
         match path.strip_prefix("thermal.").unwrap_or_default() {
             "ambient" => turn.temperature(&mut self.ambient_mc),

@@ -138,7 +138,7 @@ impl EventTable {
         self.time_ns.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.time_ns.is_empty()
     }

@@ -33,15 +33,15 @@ impl Recording {
         Reader::new(name, BufReader::new(Lines::new(self)))
     }
 
-    /// As it was written by [`RecordingFile`].
+    /// Reads what [`RecordingFile`] wrote.
     ///
     /// # Errors
-    /// Checks it: the writer may be code under test.
+    /// If the input is not a valid recording: the writer may be code under test.
     pub fn read(input: impl Read) -> Result<Recording, String> {
         let recording: Recording =
-            serde_json::from_reader(BufReader::new(input)).map_err(|e| format!("no recording: {e}"))?;
+            serde_json::from_reader(BufReader::new(input)).map_err(|e| format!("not a recording: {e}"))?;
         for (name, table) in &recording.tables {
-            table.whole().map_err(|problem| format!("no recording: {name}: {problem}"))?;
+            table.whole().map_err(|problem| format!("not a recording: {name}: {problem}"))?;
         }
         Ok(recording)
     }
@@ -258,6 +258,6 @@ mod tests {
         assert!(refused(&|table| table.cpu.truncate(1)).contains("sched_switch: expected columns of 2 rows"));
         assert!(refused(&|table| table.comm.codes[0] = 7).contains("sched_switch"));
         assert!(refused(&|table| table.order.push(1)).contains("sched_switch"));
-        assert!(Recording::read(&b"{\"head\":"[..]).unwrap_err().contains("no recording"));
+        assert!(Recording::read(&b"{\"head\":"[..]).unwrap_err().contains("not a recording"));
     }
 }

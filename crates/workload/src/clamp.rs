@@ -57,7 +57,7 @@ pub struct ClampPercent {
 const ALL: u16 = 10_000;
 
 impl ClampPercent {
-    /// Reads `25.5` or `max` as the kernel does: two decimals, rounded. Outside of 0 to 100 is none.
+    /// Reads `25.5` or `max` as the kernel does: two decimals, rounded. `None` for a number outside of 0 to 100.
     pub fn parse(text: &str) -> Option<ClampPercent> {
         let text = text.trim();
         if text == "max" {

@@ -11,7 +11,7 @@ pub struct OptionInfo {
     pub name: &'static str,
     /// What values it takes.
     pub kind: OptionKind,
-    /// What holds when it is not given, as one would type it; empty for a flag or where another option rules.
+    /// The default, as typed on the command line; empty for a flag, or if the default depends on another option.
     pub default: &'static str,
     /// One sentence, with the unit.
     pub meaning: &'static str,

@@ -76,7 +76,7 @@ impl Members {
         }
     }
 
-    /// The names in a directory, sorted; none where there is none.
+    /// The names in a directory, sorted; empty if the directory does not exist.
     pub fn names(&self, dir: &str) -> Vec<String> {
         let Some(dir) = self.resolved(dir) else { return Vec::new() };
         let name = |path: &String| path[dir.len() + 1..].split('/').next().unwrap_or("").to_string();

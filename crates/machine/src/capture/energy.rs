@@ -67,7 +67,7 @@ fn unit(debugfs: &Tree, dir: &str, top: i64) -> Result<(f64, bool), CaptureError
         Some("milliWatts") => return Ok((1.0, false)),
         Some("microWatts") => return Ok((1000.0, false)),
         Some("bogoWatts") => return Ok((1.0, true)),
-        Some(_) => return Err(debugfs.garbled(&path, "no unit of power", "milliWatts, microWatts or bogoWatts")),
+        Some(_) => return Err(debugfs.garbled(&path, "not a unit of power", "milliWatts, microWatts or bogoWatts")),
         None => {}
     }
     Ok(match debugfs.hex(&format!("{dir}/flags"))? {

@@ -20,16 +20,16 @@ const HEAD: u64 = 512;
 /// Where tar has its mark, and the mark.
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
-/// What is given, opened.
+/// The opened input.
 pub(super) enum Input {
     Sysfs(Tree),
     DeviceTree(DeviceTree),
 }
 
-/// What stands at the beginning of a device tree's source.
+/// How the source of a device tree begins.
 const SOURCE_MARK: &[u8] = b"/dts-v1/";
 
-/// How files begin that are nothing to capture from, what they are, and what to do.
+/// Known types of files that cannot be captured from: how they begin, what they are, and what to do.
 const OTHERS: [(&[u8], &str, &str); 6] = [
     (&[0xfd, b'7', b'z', b'X', b'Z', 0], "compressed by xz", "unpack it first: `xz -dk`"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed by zstd", "unpack it first: `zstd -d`"),
@@ -72,7 +72,7 @@ fn is_source(path: &Path, head: &[u8]) -> bool {
     is_named || head.windows(SOURCE_MARK.len()).any(|part| part == SOURCE_MARK)
 }
 
-/// What makes a flattened tree of a source.
+/// How to make a flattened device tree from its source, for the message.
 fn flatten(path: &Path) -> String {
     let file = path.display();
     format!(
@@ -81,8 +81,8 @@ fn flatten(path: &Path) -> String {
     )
 }
 
-/// What is not known, and what is expected.
-const NOTHING: (&[u8], &str, &str) = (b"", "no such file", "the type of a file is detected from its contents");
+/// A file that is not in [`OTHERS`], and the files that are expected.
+const NOTHING: (&[u8], &str, &str) = (b"", "of an unknown type", "the type of a file is detected from its contents");
 const EXPECTED: &str = "a directory with sysfs, a tarball of one (.tar or .tar.gz), or a device tree (.dtb)";
 
 type FileFromStart = Chain<Cursor<Vec<u8>>, BufReader<File>>;

@@ -69,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// The trimmed text of a file. None where there is none, where it is empty, or says `<not supported>` and the like.
+    /// The trimmed text of a file. `None` if the file does not exist, is empty, or says `<not supported>` or the like.
     pub fn text(&self, path: &str) -> Result<Option<String>, CaptureError> {
         let Some(bytes) = self.bytes(path)? else { return Ok(None) };
         if bytes.len() as u64 > MAX_FILE {
@@ -86,7 +86,7 @@ impl Tree {
     pub fn name(&self, path: &str) -> Result<Option<String>, CaptureError> {
         let Some(text) = self.text(path)? else { return Ok(None) };
         if text.chars().count() > 64 || text.chars().any(char::is_control) {
-            return Err(self.garbled(path, "no name", "up to 64 printable characters"));
+            return Err(self.garbled(path, "not a valid name", "up to 64 printable characters"));
         }
         Ok(Some(text))
     }

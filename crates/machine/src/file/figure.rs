@@ -105,7 +105,7 @@ impl<'a> Node<'a> {
             let value = quantity.in_model(value);
             if !(0.0..=quantity.max).contains(&value) {
                 let most = quantity.max / scale;
-                let wrong = if value > 0.0 { "too much" } else { "no figure" };
+                let wrong = if value > 0.0 { "too much" } else { "not a valid figure" };
                 return Err(node.fault(format!("{written} {unit} is {wrong}")).hint(format!("at most {most} {unit}")));
             }
             found = Some((value, format!("{written} {unit}")));

@@ -84,7 +84,7 @@ fn read_links(node: &Node, names: &[&str]) -> FileResult<Vec<ThermalLink>> {
         let fields = entry.table(&["between", "resistance"])?;
         let between = fields.need("between")?;
         let [a, b] = &between.elements()?[..] else {
-            return Err(between.fault("no pair of nodes").hint("expected the names of two"));
+            return Err(between.fault("not a pair of nodes").hint("expected the names of two"));
         };
         let between = [index(a, names)?, index(b, names)?];
         if between[0] == between[1] {

@@ -79,7 +79,7 @@ fn read_capacity(node: &Node, path: String, levels: &Levels, cpus: &CpuMask) -> 
     let mut rest = *cpus;
     for row in node.table(&["rows", "source"])?.need("rows")?.elements()? {
         let [group, capacity] = &row.elements()?[..] else {
-            return Err(row.fault("no pair of CPUs and capacity").hint(r#"expected e.g. ["0-3", 462]"#));
+            return Err(row.fault("not a pair of CPUs and capacity").hint(r#"expected e.g. ["0-3", 462]"#));
         };
         let mask = levels.cpus(group)?;
         if !mask.is_subset(&rest) {

@@ -66,7 +66,9 @@ fn read_rows(fields: &Fields, key: &str, voter: &FreqDomain, other: &FreqDomain)
     let mut next = 0;
     for row in rows.elements()? {
         let [from, on] = &row.elements()?[..] else {
-            return Err(row.fault("no pair of clocks").hint("expected [clock that votes, least clock of the other]"));
+            return Err(row
+                .fault("not a pair of clocks")
+                .hint("expected [clock that votes, least clock of the other]"));
         };
         let (at, demanded) = (point(from, factor, &voter.opps)?, point(on, factor, &other.opps)? as u32);
         if at < next || (at > 0 && demanded < least[at - 1]) {

@@ -152,7 +152,7 @@ fn a_source_is_refused_with_the_command_that_flattens_it() {
     }
     let path = dir.path().join("notes.txt");
     std::fs::write(&path, "once upon a time").expect("a file");
-    refused(try_file(&path, "hikey960"), &["notes.txt`: it is no such file", "a device tree (.dtb)"]);
+    refused(try_file(&path, "hikey960"), &["notes.txt`: it is of an unknown type", "a device tree (.dtb)"]);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn figures_that_make_no_sense() {
     refused(changed(|tree| tree.at(sleep).remove("entry-latency-us")), &["cpu-sleep/entry-latency-us`: it is missing"]);
     refused(with(sleep, "min-residency-us", cells(&[3_600_000_001])), &["min-residency-us`: found 3600000001"]);
     refused(with("cpus/l2-cache-0", "cache-size", cells(&[1])), &["l2-cache-0/cache-size`: found 1"]);
-    refused(with("", "model", vec![0x41]), &["/model`: no text"]);
+    refused(with("", "model", vec![0x41]), &["/model`: not a text"]);
     refused(
         changed(|tree| tree.at("cpus/cpu-map/cluster0/core0").rename("heart0")),
         &["/cpus/cpu-map/cluster0/heart0`", "coreN"],
@@ -283,7 +283,7 @@ fn what_is_nested_too_deeply_or_too_large() {
     let deep = (0..100).fold(Node::new("a"), |inner, _| Node::new("a").below([inner]));
     refused(try_tree(&Node::new("").below([deep])), &["too many nodes", "64 deep"]);
     refused(try_tree(&Node::new("").repeat("a", 300_000)), &["too many properties"]);
-    refused(try_tree(&Node::new("").with(&"a".repeat(300), cells(&[1]))), &["no name", "up to 255 printable"]);
+    refused(try_tree(&Node::new("").with(&"a".repeat(300), cells(&[1]))), &["not a valid name", "up to 255 printable"]);
     refused(try_tree(&of_cpus((0..2000).map(|n| Node::new(&format!("cpu@{n}"))))), &["/cpus`: 2000 CPUs", "1 to 1024"]);
     let many = Node::new("cpu").with("phandle", cells(&[1])).with("next-level-cache", cells(&[1; 300]));
     refused(try_tree(&of_cpus([many])), &["next-level-cache`: 300 numbers", "at most 256"]);
@@ -312,5 +312,5 @@ fn blobs_that_are_none() {
     refused(blob_with(|b| put(b, 56, 5)), &["byte 56`", "the token 5"]);
     // The length of the first property.
     refused(blob_with(|b| put(b, 68, u32::MAX)), &["the file ends within a property"]);
-    refused(blob_with(|b| put(b, 72, u32::MAX)), &["no name"]);
+    refused(blob_with(|b| put(b, 72, u32::MAX)), &["not a valid name"]);
 }

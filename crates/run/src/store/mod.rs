@@ -333,7 +333,7 @@ impl Store {
         Ok(())
     }
 
-    /// A text that was kept with the results; none if there is none, or if it was damaged.
+    /// A text that is stored with the results; `None` if it does not exist or is damaged.
     ///
     /// # Errors
     /// If the database cannot be read.

@@ -22,7 +22,7 @@ pub enum Problem {
     #[error("it starts no thread")]
     NoThreads,
     /// A step or an interrupt names an object that does not exist.
-    #[error("`{task}` uses object {object}, of which there is none")]
+    #[error("`{task}` uses object {object}, which does not exist")]
     NoSuchObject {
         /// Name of the thread template.
         task: String,
@@ -32,7 +32,7 @@ pub enum Problem {
         object: ObjId,
     },
     /// A step or an object reports to a series that does not exist.
-    #[error("`{subject}` reports to series {series}, of which there is none")]
+    #[error("`{subject}` reports to series {series}, which does not exist")]
     NoSuchSeries {
         /// Who: a thread or the workload.
         subject: String,
@@ -51,7 +51,7 @@ pub enum Problem {
         /// Index of the phase that does not exist.
         phase: PhaseId,
     },
-    /// A step uses an object as what it is not.
+    /// A step uses an object of another kind than it needs.
     #[error("`{task}` uses object {object} as a {wanted}, but it is a {found}")]
     WrongObject {
         /// Name of the thread template.

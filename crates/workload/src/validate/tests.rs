@@ -309,7 +309,7 @@ fn samples_go_to_a_series_that_exists_and_count_from_a_stamp() {
         deadlines: Vec::new(),
     };
     let mut w = of(sample(Since::Stamp(0), Report::Tally(1)));
-    assert_eq!(problem(&w).to_string(), "`test` reports to series 0, of which there is none");
+    assert_eq!(problem(&w).to_string(), "`test` reports to series 0, which does not exist");
     w.series = vec![series.clone()];
     assert_eq!(check(&w), Ok(vec![]));
     let with = |op: Op| problem(&Workload { series: vec![series.clone()], ..of(op) });

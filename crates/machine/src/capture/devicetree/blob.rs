@@ -62,7 +62,7 @@ impl<'a> Blob<'a> {
         let name = end.and_then(|end| std::str::from_utf8(&rest[..end]).ok());
         let name = name.filter(|name| name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/'));
         let expected = || format!("up to {MAX_NAME} printable characters and a NUL");
-        name.map(str::to_string).ok_or_else(|| self.fault(at, "no name", expected()))
+        name.map(str::to_string).ok_or_else(|| self.fault(at, "not a valid name", expected()))
     }
 }
 

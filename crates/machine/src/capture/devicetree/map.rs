@@ -109,7 +109,7 @@ impl<'a> Map<'a> {
                 self.core(child, package, cluster)?;
             } else {
                 let expected = "socketN, clusterN, coreN and threadN, one in the other";
-                return Err(child.fault("", "no name of a group of CPUs", expected));
+                return Err(child.fault("", "not a name of a group of CPUs", expected));
             }
         }
         Ok(())

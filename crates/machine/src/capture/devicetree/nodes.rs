@@ -159,7 +159,7 @@ impl<'a> NodeRef<'a> {
     pub fn texts(&self, property: &str) -> Result<Vec<&'a str>, CaptureError> {
         let Some(bytes) = self.bytes(property) else { return Ok(Vec::new()) };
         let text = std::str::from_utf8(bytes).ok().filter(|text| text.ends_with('\0'));
-        let text = text.ok_or_else(|| self.fault(property, "no text", "text that ends with a NUL"))?;
+        let text = text.ok_or_else(|| self.fault(property, "not a text", "text that ends with a NUL"))?;
         Ok(text[..text.len() - 1].split('\0').collect())
     }
 
