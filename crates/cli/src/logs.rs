@@ -12,7 +12,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, Failure};
-use crate::output::{remove_on_interrupt, TEMPORARY};
+use crate::output::{create_temporary, TEMPORARY};
 
 /// Why there are no logs.
 #[derive(Debug, Error, Diagnostic)]
@@ -69,8 +69,7 @@ impl LogDirectory {
     fn take_apart(&self) -> io::Result<()> {
         let mut spool = &self.spool;
         spool.rewind()?;
-        let unfinished = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&self.path)?;
-        remove_on_interrupt(unfinished.path());
+        let unfinished = create_temporary(|| tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(&self.path))?;
         let mut done = Vec::new();
         for file in rtapp_log::split(BufReader::new(spool), unfinished.path())? {
             let log = self.path.join(file.file_name().unwrap_or_default());

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use fairground_lab::tables::printable;
 use fairground_run::experiment::Stop;
@@ -69,10 +69,10 @@ pub fn remove_unfinished_on_interrupt() {
             stop.store(true, Ordering::Relaxed);
             return;
         }
-        if let Ok(files) = UNFINISHED.lock() {
-            for path in files.iter().rev() {
-                let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-            }
+        // Locked until the end, so that no other thread creates a file after the last one is removed.
+        let files = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in files.iter().rev() {
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
         // As a shell reports death by SIGINT.
         std::process::exit(130);
@@ -90,11 +90,12 @@ pub fn stop_on_interrupt() -> Stop {
     stop
 }
 
-/// Marks a file or directory to be removed on Ctrl-C.
-pub fn remove_on_interrupt(path: &Path) {
-    if let Ok(mut paths) = UNFINISHED.lock() {
-        paths.push(path.to_owned());
-    }
+/// Creates a temporary file or directory that Ctrl-C removes. No Ctrl-C comes between the two.
+pub fn create_temporary<T: AsRef<Path>>(create: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let mut paths = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let created = create()?;
+    paths.push(created.as_ref().to_owned());
+    Ok(created)
 }
 
 /// Prints a result. A reader that has gone away (`| head`) is not an error.
@@ -154,8 +155,7 @@ impl OutputFile {
             let file = File::options().write(true).open(path).map_err(fail)?;
             Target::Direct(BufWriter::new(IgnoreBrokenPipe(file)))
         } else {
-            let file = temporary(directory(path)).map_err(fail)?;
-            remove_on_interrupt(file.path());
+            let file = create_temporary(|| temporary(directory(path))).map_err(fail)?;
             Target::Renamed(BufWriter::new(file))
         };
         Ok(OutputFile { path: path.to_owned(), target })

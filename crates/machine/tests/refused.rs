@@ -254,7 +254,7 @@ fn capacities() {
     refused("hikey960", a53, &rows("[[\"0-2\", 462]]"), "rows = [[", &["CPU 3 has no capacity"]);
     refused("hikey960", a53, &rows("[[\"0-4\", 462]]"), "rows = [[", &["4 of no such type"]);
     refused("hikey960", a53, &rows("[[\"0-3\", 0]]"), "rows = [[", &["0 is out of range"]);
-    refused("hikey960", a53, &rows("[[\"0-3\"]]"), "rows = [[", &["no pair"]);
+    refused("hikey960", a53, &rows("[[\"0-3\"]]"), "rows = [[", &["not a pair of CPUs"]);
 }
 
 #[test]

@@ -188,13 +188,13 @@ fn what_is_not_there() {
 
 #[test]
 fn what_is_no_tarball_of_a_tree() {
-    refused(b"", &["no such file", "detected from its contents"]);
+    refused(b"", &["of an unknown type", "detected from its contents"]);
     refused(b"\xfd7zXZ\0\0", &["compressed by xz", "`xz -dk`"]);
     refused(b"\x28\xb5\x2f\xfd....", &["compressed by zstd", "`zstd -d`"]);
     refused(b"PK\x03\x04", &["a zip archive"]);
     refused(b"format = 1\n", &["a machine file"]);
-    refused(&[7; 600], &["no such file"]);
-    refused(&[0; 600], &["no such file"]);
+    refused(&[7; 600], &["of an unknown type"]);
+    refused(&[0; 600], &["of an unknown type"]);
     let mut tarball = Tarball::new();
     tarball.put(EntryType::Regular, "etc/passwd", "", b"root");
     refused(&tarball.bytes(), &["not a sysfs tree", "machine capture --script"]);

@@ -23,7 +23,7 @@ fn what_is_no_number_or_no_list() {
     garbled(&format!("{CPU0}/topology/core_cpus_list"), "zero", &["found `zero`"]);
     garbled(&format!("{CPU0}/cpuidle/state1/latency"), "1e3", &["found `1e3`", "a number from 0"]);
     garbled("kernel/debug/energy_model/cpu0/flags", "one", &["found `one`", "hexadecimal"]);
-    garbled("kernel/debug/energy_model/cpu0/units", "horses", &["no unit", "bogoWatts"]);
+    garbled("kernel/debug/energy_model/cpu0/units", "horses", &["not a unit of power", "bogoWatts"]);
     garbled(&format!("{CPU0}/cache/index2/type"), "Untidy", &["not a cache type", "Unified"]);
 }
 
