@@ -153,7 +153,7 @@ fn a_tree_from_before_v5_11_is_told_what_it_lacks(bench: &Bench) {
     let said = flat(&ran.stderr);
     assert_eq!(ran.code, 2);
     assert!(
-        said.contains("cannot be built: select_task_rq() of a scheduling class told by wake flags (v5.11)"),
+        said.contains("cannot be built; it lacks: select_task_rq() of a scheduling class with wake flags (v5.11)"),
         "{said}"
     );
 }

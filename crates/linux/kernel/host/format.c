@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * printk's text. One conversion at a time, as libc does not know %*pbl and what it leaves of a va_list is nobody's.
- * Bitmaps print as lists of bits (0-3,7); what else stands behind %p prints as a plain address would.
+ * Formats printk's text. Conversions are passed to libc one at a time: libc does not know %*pbl, and a va_list is
+ * indeterminate after vsnprintf(). Bitmaps (%*pbl) print as lists of bits (0-3,7); other letters after %p are ignored.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void put_list(struct out *out, const unsigned long *bits, int n)
 	}
 }
 
-/* A pointer and the letters behind it; gives what follows them. */
+/* Prints a pointer. Returns the rest of the format, after the letters that follow %p. */
 static const char *put_pointer(struct out *out, const char *fmt, const void *p, int width)
 {
 	if (fmt[1] == 'b')
@@ -65,7 +65,7 @@ static const char *put_pointer(struct out *out, const char *fmt, const void *p, 
 	return fmt;
 }
 
-/* The conversion that begins at fmt; gives what follows it. */
+/* Prints the conversion that begins at fmt. Returns the rest of the format. */
 static const char *convert(struct out *out, const char *fmt, va_list *args)
 {
 	char spec[SPEC];

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* As vsnprintf(), with what printk has more. */
+/* vsnprintf() with printk's extensions. */
 void ks_format(char *to, size_t size, const char *fmt, va_list args);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel asks of itself and libc gives: memory, messages, the end. Nothing of the kernel's headers is seen. */
+/* Kernel functions implemented with libc: memory, messages, fatal errors. Does not include kernel headers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ int _printk_deferred(const char *fmt, ...)
 	return 0;
 }
 
-/* Of a device; there is one for each CPU, and which it is is not said. */
+/* dev_err() and the like. The device, one for each CPU, is not printed. */
 #define DEV_PRINT(name, level)				\
 	void name(const void *dev, const char *fmt, ...);	\
 	void name(const void *dev, const char *fmt, ...)	\
@@ -154,7 +154,7 @@ void ks_stub(const char *symbol)
 	fault(KS_FAULT_STUB, symbol);
 }
 
-/* ---- memory: always zeroed, as flags that ask for it need not be looked at then --------------------------------- */
+/* ---- memory: always zeroed, so __GFP_ZERO and all other flags can be ignored ------------------------------------ */
 
 void *ks_reserve(unsigned long size);
 void *ks_reserve(unsigned long size)
@@ -176,12 +176,12 @@ static void *zalloc(size_t size)
 	return memset(p, 0, size);
 }
 
-/* A cache knows the size of its objects. */
+/* Stands for struct kmem_cache. */
 struct cache {
 	size_t size;
 };
 
-/* Spellings from v5.4 on; flags, nodes and callers do not matter here. */
+/* Names from v5.4 on. Further arguments (flags, node, caller) are ignored. */
 #define ALLOC(name) void *name(size_t size); void *name(size_t size) { return zalloc(size); }
 ALLOC(__kmalloc)
 ALLOC(__kmalloc_noprof)
@@ -202,7 +202,7 @@ ALLOC(vzalloc_noprof)
 ALLOC(__kmalloc_node_track_caller)
 ALLOC(__kmalloc_node_track_caller_noprof)
 
-/* These are given a cache or a device first, and the size at the end. */
+/* Allocators whose first argument is a cache or a device, and whose last is the size. */
 #define ALLOC_AT(name, ...) void *name(void *cache, ##__VA_ARGS__, size_t size); \
 	void *name(void *cache, ##__VA_ARGS__, size_t size) { (void)cache; return zalloc(size); }
 ALLOC_AT(devm_kmalloc)
@@ -278,5 +278,5 @@ void *kstrdup(const char *s)
 	return s ? memcpy(zalloc(strlen(s) + 1), s, strlen(s) + 1) : NULL;
 }
 
-/* Where sizes are known to the compiler the kernel looks up a cache first; nobody looks into it. */
+/* kmalloc() of a constant size passes an entry of this table to an allocator above, which ignores it. */
 void *kmalloc_caches[64 * 32];

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has nothing to do here, and data whose address alone is taken. Sleeping locks are never contended, as whoever
- * holds one does not sleep in it; there is no hotplug, no accounting, no user, no debugger. A tree may lack some.
+ * Kernel functions that do nothing here, and data of which only the address is taken. Sleeping locks are never
+ * contended, because their holders do not sleep; there is no hotplug, no cgroup accounting, no user space, no debugger.
+ * A tree uses only some of these.
  */
 
 #define NOTHING(name) long name(void); long name(void) { return 0; }
 #define YES(name) long name(void); long name(void) { return 1; }
-/* Of the size that the largest of them could want. */
+/* Larger than any of the objects that it stands for. */
 #define BLOB(name) __attribute__((aligned(64))) char name[16384];
 
 NOTHING(__mutex_init)
@@ -67,7 +68,7 @@ NOTHING(debugfs_create_dir)
 NOTHING(debugfs_create_file)
 NOTHING(debugfs_create_ulong)
 NOTHING(debugfs_lookup_and_remove)
-/* An energy model is looked at again for CPUs that come later; here they are all there. */
+/* The energy model queues a check for CPUs that come online later; here all are online. */
 NOTHING(queue_delayed_work_on)
 NOTHING(delayed_work_timer_fn)
 

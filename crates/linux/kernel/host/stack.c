@@ -5,7 +5,7 @@
 #include <ucontext.h>
 
 #define STACK_SIZE (256 * 1024)
-/* Below it, of any page size: who needs more than the stack meets it, and not the memory of somebody else. */
+/* An inaccessible area below the stack, so that an overflow faults. A multiple of any page size. */
 #define GUARD_SIZE (64 * 1024)
 
 struct stack {
@@ -20,7 +20,7 @@ void ks_stack_run(void *stack, void (*fn)(void *arg), void *arg);
 void ks_stack_leave(void *stack);
 void ks_stack_resume(void *stack);
 
-/* makecontext() passes ints only. */
+/* Argument of start(): makecontext() can pass only ints. */
 static struct stack *starting;
 
 static void start(void)

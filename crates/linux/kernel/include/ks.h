@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The border between a built kernel scheduler (libksched.so) and the host that drives it in virtual time.
+ * The interface between a built kernel scheduler (libksched.so) and its host, which runs it in virtual time.
  *
- * Both sides include this file, and nothing of the other side crosses it: numbers, strings, and the fg_* structs of
- * policy/fg.h, which are what the kernel's state is read out into. One instance a process: the kernel's state is
- * global. Calls come from one thread and never nest, but a call may call the host back.
+ * Both sides include this file. Only numbers, strings and the fg_* structs of policy/fg.h cross it; the kernel's state
+ * is read into those structs. A process has one instance, because the kernel's state is global. The host calls the
+ * kernel from one thread and never nests calls; the kernel may call the host during a call.
  *
- * Times are ns of virtual time. CPUs and tasks are dense numbers from 0; task numbers are the host's, never reused.
+ * Times are ns of virtual time. CPUs and tasks are dense numbers from 0. The host assigns the task numbers and never
+ * reuses one.
  */
 #ifndef KS_H
 #define KS_H
@@ -16,7 +17,7 @@
 #define KS_ABI 4
 #define KS_NONE (-1)
 
-/* A mask of CPUs. */
+/* u64 words of a mask of CPUs. */
 #define KS_MASK_WORDS FG_MASK_WORDS
 
 /* clang-format off */
@@ -24,14 +25,14 @@
 /* ---- what the kernel asks of its host -------------------------------------------------------------------------- */
 
 /* Interrupts between CPUs. */
-#define KS_IPI_RESCHED 0	/* reschedule; also for the CPU of the call itself: it wants schedule() */
+#define KS_IPI_RESCHED 0	/* reschedule; to the CPU of the call itself: the host must call schedule() */
 #define KS_IPI_WAKE 1		/* call-function queue: remote wakeups */
 #define KS_IPI_CALL 2		/* call-function queue: anything else, e.g. a nohz balance kick */
 
-/* Work that takes time, counted where it happens and priced by the host. Kinds as SoftCost of crates/machine. */
+/* Work that takes time: the kernel side counts it, the host prices it. Same kinds as SoftCost of crates/machine. */
 #define KS_WORK_WAKEUP 0
-#define KS_WORK_PROBE 1		/* a placement of a wakeup looks whether a CPU is free */
-#define KS_WORK_GROUP_CPU 2	/* fork, exec or balancing look at a CPU's load */
+#define KS_WORK_PROBE 1		/* the placement of a wakeup checks whether a CPU is idle */
+#define KS_WORK_GROUP_CPU 2	/* fork, exec or balancing read a CPU's load */
 #define KS_WORK_ENQUEUE 3
 #define KS_WORK_DEQUEUE 4
 #define KS_WORK_PICK 5
@@ -49,7 +50,7 @@
 #define KS_CAUSE_WAKE 2
 #define KS_CAUSE_BALANCE 3	/* periodic or nohz */
 #define KS_CAUSE_NEWIDLE 4
-#define KS_CAUSE_ACTIVE 5	/* the stopper, for the balancer */
+#define KS_CAUSE_ACTIVE 5	/* active balance: the stopper moves it */
 #define KS_CAUSE_AFFINITY 6
 #define KS_CAUSE_RT 7		/* push or pull */
 
@@ -57,39 +58,39 @@
 struct ks_placement {
 	s32 kind;		/* KS_WAKE, FORK, EXEC */
 	s32 task;
-	s32 prev;		/* where it is */
-	s32 this_cpu;		/* the deciding code runs here */
-	s32 current;		/* task current there, KS_NONE: the idle task or another of the kernel's own */
+	s32 prev;		/* the task's CPU */
+	s32 this_cpu;		/* select_task_rq() runs here */
+	s32 current;		/* task that is current on this_cpu, KS_NONE: its idle task or stopper */
 	u32 wake_flags;		/* FG_WF_* */
 	s32 is_fair;
 	s32 chosen;		/* KS_NONE before the decision */
-	u32 probes;		/* work counted during the decision */
-	u32 group_cpus;
+	u32 probes;		/* KS_WORK_PROBE counted during the decision */
+	u32 group_cpus;		/* KS_WORK_GROUP_CPU, likewise */
 };
 
-/* What went wrong in the kernel's code; the host ends the process. */
+/* Errors that end the run; the host ends the process. */
 #define KS_FAULT_BUG 0		/* BUG(), a failed assertion of the kernel */
 #define KS_FAULT_PANIC 1
-#define KS_FAULT_LOCK 2		/* a held lock is taken, or a free one released */
+#define KS_FAULT_LOCK 2		/* a lock is taken that is held, or released that is free */
 #define KS_FAULT_STUB 3		/* a function that the host does not provide was called */
-#define KS_FAULT_HOST 4		/* the shim found a state it cannot serve */
+#define KS_FAULT_HOST 4		/* the C side found a state that it does not support */
 
-/* An attempt to balance a domain (load_balance, sched_balance_rq). */
+/* A balance pass over a domain (load_balance, sched_balance_rq). */
 struct ks_balance {
-	s32 cpu;		/* for whom */
-	u32 domain;		/* which of its domains, counted from the lowest */
+	s32 cpu;		/* destination CPU */
+	u32 domain;		/* index of the domain, 0: the lowest of cpu's */
 	u32 kind;		/* FG_CPU_* */
-	u32 ours;		/* afterwards: 0 if it was found that another CPU balances this domain */
-	u32 moved;		/* afterwards: tasks */
+	u32 ours;		/* set after the pass: 0 if another CPU balances this domain */
+	u32 moved;		/* set after the pass: tasks */
 };
 
-/* What a look for imbalance found: a group that has too much. */
+/* The busiest group and queue of a pass (find_busiest_queue, sched_balance_find_src_rq). */
 struct ks_found {
-	s32 group;		/* its first CPU */
-	s32 src;		/* the CPU whose queue is to give, KS_NONE: none can */
+	s32 group;		/* first CPU of the busiest group */
+	s32 src;		/* CPU of the busiest queue, KS_NONE: the group has none to pull from */
 	u32 migration;		/* FG_MIGRATE_* */
 	u32 pad;
-	s64 imbalance;		/* to be moved, counted as migration says */
+	s64 imbalance;		/* to be moved, in the unit of migration */
 };
 
 struct ks_pelt;
@@ -97,62 +98,62 @@ struct ks_pelt;
 struct ks_host {
 	u64 size;		/* of this struct: both sides must agree */
 	void *self;		/* first argument of all calls */
-	/* sched_clock() of a CPU: the instant plus what this call has cost there so far. */
+	/* sched_clock() of a CPU: the virtual time, plus the cost so far of this call if it runs on that CPU. */
 	u64 (*clock)(void *self, s32 cpu);
 	/* Time spent in interrupts by a CPU so far (irq_time_read). */
 	u64 (*irq_time)(void *self, s32 cpu);
 	/* n units of work on the CPU of the call. */
 	void (*work)(void *self, u32 kind, u32 n);
 	void (*ipi)(void *self, s32 cpu, u32 kind);
-	/* SCHED_SOFTIRQ is raised on the CPU of the call: ks_softirq() follows within the instant. */
+	/* SCHED_SOFTIRQ is raised on the CPU of the call: the host must call ks_kernel.softirq() at the same time. */
 	void (*softirq)(void *self, s32 cpu);
-	/* The earliest of the kernel's own timers on this CPU: ks_timer() is due then. ~0: none any more. */
+	/* The CPU's earliest hrtimer expires at when; the host must call ks_kernel.timer() then. ~0: none is queued. */
 	void (*timer)(void *self, s32 cpu, u64 when);
-	/* A placement is decided (chosen is set). For every task class, the stopper excluded. */
+	/* A placement is decided (chosen is set). For tasks of the fair and the RT class. */
 	void (*placed)(void *self, const struct ks_placement *p);
 	void (*migrated)(void *self, s32 task, s32 from, s32 to, u32 cause);
 	/* A woken or new task is on the run queue of cpu. */
 	void (*enqueued)(void *self, s32 task, s32 cpu);
-	/* The frequency governor asks for a frequency of the clock of cpu, kHz. */
+	/* The frequency governor requests a frequency for the clock of cpu, kHz. */
 	void (*frequency)(void *self, s32 cpu, u32 khz);
-	/* printk. level: 0 emergency .. 7 debug; one line, no newline. A WARN comes as 4 with warn = 1, first line only. */
+	/* printk. level: 0 emergency .. 7 debug; one line, without newline. A WARN: level 4, warn 1, its first line. */
 	void (*print)(void *self, u32 level, u32 warn, const char *line);
 	/* Does not return. */
 	void (*fault)(void *self, u32 kind, const char *what);
 
 	/*
-	 * For whoever watches; null: nobody does, and nothing is prepared for it. Called with the kernel's state as it
-	 * stands before the named code has side effects; ks_read_* may be called from within.
+	 * Callbacks for an observer; null if there is none, and then their arguments are not computed. Those named
+	 * -ing are called before the named code has side effects. They may call the functions of struct ks_read.
 	 */
 	void (*placing)(void *self, const struct ks_placement *p);
-	/* A fair pick on cpu: state is up to date; pick() afterwards tells whom (KS_NONE: nobody). */
+	/* A pick from cpu's root CFS run queue, whose state is up to date. picked(): KS_NONE: none or a task group. */
 	void (*picking)(void *self, s32 cpu);
 	void (*picked)(void *self, s32 cpu, s32 task);
-	/* A PELT update, with the state before and after it. */
+	/* One step of a PELT update, with the signal before and after it. */
 	void (*pelt)(void *self, const struct ks_pelt *update);
-	/* A domain is about to be balanced. */
+	/* A pass over a domain begins. */
 	void (*balancing)(void *self, const struct ks_balance *pass);
-	/* Of the pass that is going on, each in its turn: a group was found, and a task leaves from for to. */
+	/* During a pass: the busiest group was found; a task is detached from CPU from, for CPU to. */
 	void (*found)(void *self, const struct ks_found *found);
 	void (*detached)(void *self, s32 task, s32 from, s32 to);
 	void (*balanced)(void *self, const struct ks_balance *pass);
-	/* The stopper of cpu is about to push a task away, as a pass asked it to; detached() tells which. */
+	/* Active balance: the stopper of cpu begins to push a task away; detached() names the task. */
 	void (*pushing)(void *self, s32 cpu);
 	void (*pushed)(void *self, s32 cpu);
-	/* The frequency governor is told that the utilization of cpu has changed. flags: FG_FREQUENCY_*. */
+	/* cpufreq_update_util() calls the governor for cpu. flags: FG_FREQUENCY_*. */
 	void (*governing)(void *self, s32 cpu, u32 flags);
-	/* What it has asked for, kHz; 0: nothing. */
+	/* The frequency that the governor requested, kHz; 0: none. */
 	void (*governed)(void *self, s32 cpu, u32 khz);
 };
 
-/* ---- what the host says of the machine ------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------------------------------------ */
 
 struct ks_cpu_desc {
 	u32 capacity;		/* 1..1024, at top frequency */
 	s32 node;
 	s32 package;
 	s32 pd;			/* performance domain: the lowest CPU on the same clock */
-	u64 smt[KS_MASK_WORDS];		/* cpu_smt_mask: itself included, as all of these */
+	u64 smt[KS_MASK_WORDS];		/* cpu_smt_mask; all three masks include the CPU itself */
 	u64 cluster[KS_MASK_WORDS];	/* cpu_clustergroup_mask */
 	u64 mc[KS_MASK_WORDS];		/* cpu_coregroup_mask */
 };
@@ -160,13 +161,13 @@ struct ks_cpu_desc {
 /* An operating point of a performance domain. */
 struct ks_opp {
 	u32 khz;
-	u32 power_uw;		/* of one CPU, busy; 0: not known, and the domain gets no energy model */
+	u32 power_uw;		/* of one busy CPU; 0: unknown, and the domain gets no energy model */
 };
 
 struct ks_pd {
 	s32 cpu;		/* the lowest CPU on this clock */
 	u32 nr_opps;
-	const struct ks_opp *opps;	/* rising */
+	const struct ks_opp *opps;	/* slowest first */
 	u32 transition_us;
 };
 
@@ -179,8 +180,8 @@ struct ks_machine {
 	const struct ks_cpu_desc *cpus;
 	const u32 *distance;	/* nr_nodes x nr_nodes */
 	const struct ks_pd *pds;
-	u32 schedutil;		/* 1: cpufreq policies with the tree's schedutil, and energy models where known */
-	u64 seed;		/* of the kernel's own random draws */
+	u32 schedutil;		/* 1: run the tree's schedutil, with energy models where powers are known */
+	u64 seed;		/* of get_random_u32() and the like */
 };
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
@@ -191,7 +192,7 @@ struct ks_attr {
 	u32 rt_prio;
 	u32 uclamp_min;		/* 0..1024 */
 	u32 uclamp_max;
-	u32 uclamp_set;		/* bit 0: min, bit 1: max was asked for */
+	u32 uclamp_set;		/* bit 0: uclamp_min is requested, bit 1: uclamp_max */
 	u64 slice;		/* ns, 0: default */
 };
 
@@ -208,32 +209,32 @@ struct ks_birth {
 #define KS_PICK_IDLE (-1)
 #define KS_PICK_STOPPER (-2)
 
-/* ---- reading the kernel's state out -----------------------------------------------------------------------------
+/* ---- reading the kernel's state ---------------------------------------------------------------------------------
  *
- * Reading has no side effect. Pointers in the fg_* structs are left alone, and so is what never changes after boot and
- * is known from the machine: ids, performance domains, topology, the mask of the core. What a tree does not keep is
- * left alone too, and named in ks_read.unobserved. Jiffies count from 0 at boot. A root run queue is shown without its
- * task groups.
+ * Reading has no side effect. It does not write pointers of the fg_* structs, nor members that never change after boot
+ * and that the host knows from the machine: ids, performance domains, topology, the mask of the core. It does not write
+ * members that the tree has no counterpart of either; ks_read.unobserved names them. Jiffies count from 0 at boot. A
+ * root run queue is read without its task groups.
  */
 
-/* What the pointers of fg_cpu point at: task numbers, KS_NONE for none and for the kernel's own tasks. */
+/* What the pointers of fg_cpu point at: task numbers, KS_NONE for null, for an idle task and for a stopper. */
 struct ks_cpu_refs {
 	s32 curr;
 	s32 next;
 	s32 last;
 	s32 skip;
-	s32 fair_curr;		/* of the fair class alone, as its root run queue sees it */
-	u32 curr_is_own;	/* a task of the kernel's own is current, e.g. the stopper; not the idle task */
+	s32 fair_curr;		/* cfs_rq.curr of the root run queue */
+	u32 curr_is_own;	/* current is a task without a host number other than the idle task, e.g. the stopper */
 };
 
-/* What belongs to no CPU. */
+/* Global state. */
 struct ks_sys {
 	u64 jiffies;
 	u32 asym_key;
 	u32 smt_key;
 	u32 cluster_key;
 	u32 uclamp_used;
-	u32 eas;		/* wakeups may be energy-aware: the key is on */
+	u32 eas;		/* sched_energy_enabled() */
 	u32 nohz_nr_cpus;
 	u32 nohz_has_blocked;
 	u32 pad;
@@ -243,29 +244,29 @@ struct ks_sys {
 	u64 active[KS_MASK_WORDS];
 };
 
-/* Of a CPU's place in the topology. */
+/* The per-CPU variables of kernel/sched/topology.c. */
 struct ks_place {
 	s32 sd_llc_id;
 	u32 sd_llc_size;
 	s32 sd_share_id;
-	s32 sd_llc;		/* which of its domains, counted from the lowest; KS_NONE: none of them */
+	s32 sd_llc;		/* index of the domain, 0: the lowest of the CPU's; KS_NONE: not one of them */
 	s32 sd_asym_cpucapacity;
 	s32 sd_numa;
 	u64 core[KS_MASK_WORDS];
 };
 
-#define KS_PELT_SUM 0		/* time passes: the sums */
-#define KS_PELT_AVERAGES 1	/* the averages are made anew from them */
+#define KS_PELT_SUM 0		/* ___update_load_sum() */
+#define KS_PELT_AVERAGES 1	/* ___update_load_avg() */
 
-/* A step of a PELT update: what goes in, what was there, what is there afterwards. */
+/* A step of a PELT update: its arguments, and the signal before and after it. */
 struct ks_pelt {
-	const char *function;	/* the kernel's function that updates its signal */
+	const char *function;	/* the kernel's function that calls the step */
 	u32 step;		/* KS_PELT_* */
 	u32 running;
 	u64 now;		/* ns of the signal's clock */
-	u64 load;		/* of averages: the weight */
+	u64 load;		/* KS_PELT_AVERAGES: the weight */
 	u64 runnable;
-	u32 renewed;		/* of sums: the averages are to follow */
+	u32 renewed;		/* KS_PELT_SUM: its result; 1: the averages must be updated */
 	u32 pad;
 	const struct fg_avg *before;
 	const struct fg_avg *after;
@@ -277,37 +278,38 @@ struct ks_read {
 	void (*sys)(struct ks_sys *to);
 	void (*place)(s32 cpu, struct ks_place *to);
 	void (*root)(s32 cpu, struct fg_root *to);
-	/* What the CPUs behind cpu's last-level cache share. 0, or KS_NONE if it has no such domain. */
+	/* sched_domain_shared of cpu's last-level cache. Returns 0, or KS_NONE if it has no such domain. */
 	s32 (*llc)(s32 cpu, struct fg_llc *to);
-	/* The n-th domain of cpu from below. 0, or KS_NONE if there is none. */
+	/* Domain n of cpu, 0: the lowest. Returns 0, or KS_NONE if there is none. */
 	s32 (*domain)(s32 cpu, u32 n, struct fg_domain *to);
-	/* Its groups from the local one. Returns how many there are, 0 without such a domain, and writes max at most. */
+	/* The groups of domain n, the local one first. Writes at most max; returns how many there are. */
 	u32 (*groups)(s32 cpu, u32 n, struct fg_group *to, u32 max);
 	/*
-	 * Numbers of the fair tasks in the tree of the root run queue, in its order, the current one not among them;
-	 * KS_NONE stands for a task group. Returns how many there are, and writes max at most.
+	 * Numbers of the fair tasks in the rbtree of the root run queue, leftmost first, without the current one;
+	 * KS_NONE stands for a task group. Writes at most max; returns how many there are.
 	 */
 	u32 (*queue)(s32 cpu, s32 *to, u32 max);
 	/*
-	 * Numbers of the fair tasks of cpu, the current one among them, in the order in which balancing looks at them;
-	 * KS_NONE stands for one of a task group or of the kernel's own. Returns how many there are, and writes max at most.
+	 * Numbers of the fair tasks of cpu, with the current one, in the order in which detach_tasks() goes through
+	 * them; KS_NONE stands for a task of a task group or without a number. Writes at most max; returns how many
+	 * there are.
 	 */
 	u32 (*movable)(s32 cpu, s32 *to, u32 max);
 	/*
-	 * The energy model of the n-th performance domain that wakeups of cpu's partition look at: its CPUs, and its operating
-	 * points, slowest first. Returns how many these are, 0 without such a domain, and writes max at most.
+	 * The energy model of performance domain n of cpu's root domain: its CPUs, and its operating points, slowest
+	 * first. Writes at most max points; returns their number, 0 without such a domain.
 	 */
 	u32 (*energy)(s32 cpu, u32 n, struct fg_em *to, struct fg_opp *opps, u32 max);
-	/* What the governor knows of cpu's clock. 0, or KS_NONE without one. */
+	/* schedutil's policy of cpu's clock. Returns 0, or KS_NONE without one. */
 	s32 (*governor)(s32 cpu, struct fg_sugov *to);
-	/* And of cpu itself: fg_cpu.sugov_cpu and idle_calls. */
+	/* schedutil's state of cpu itself: writes sugov_cpu and idle_calls. */
 	void (*governor_cpu)(s32 cpu, struct fg_cpu *to);
-	/* ns: what the call that is going on would bring the clock of any CPU to now; interrupt time of a CPU so far. */
+	/* ns: sched_clock() on the CPU of the call that is running; interrupt time of a CPU so far. */
 	u64 (*clock)(void);
 	u64 (*irq_time)(s32 cpu);
-	/* Members that this tree does not keep, e.g. "fg_cpu.wake_avg_idle", separated by spaces. */
+	/* Members that this tree has no counterpart of, e.g. "fg_cpu.wake_avg_idle", separated by spaces. */
 	const char *unobserved;
-	/* Of the policy's structs as this library fills them: a header of another day has others. */
+	/* Sizes of the fg_* structs that this library was compiled with; another version of fg.h has others. */
 	u32 sizeof_cpu;
 	u32 sizeof_task;
 	u32 sizeof_group;
@@ -320,7 +322,7 @@ struct ks_read {
 	u32 sizeof_sugov;
 };
 
-/* ---- what a built kernel answers; the one exported symbol is ks_kernel() ---------------------------------------- */
+/* ---- what the host calls; ks_kernel() is the only exported symbol ----------------------------------------------- */
 
 struct ks_kernel {
 	u64 size;
@@ -329,10 +331,10 @@ struct ks_kernel {
 	u32 hz;
 	const char *release;	/* e.g. 6.12.117 */
 
-	/* Boots on this machine; all CPUs idle. 0, or an error as the kernel spells it. */
+	/* Boots on this machine; all CPUs idle. Returns 0 or -errno. */
 	s32 (*boot)(const struct ks_host *host, const struct ks_machine *machine);
 
-	/* Calls on a CPU. The host has brought its clock to the instant. */
+	/* Calls on a CPU. ks_host.clock() must return its current time. */
 	void (*fork)(s32 cpu, const struct ks_birth *child);
 	void (*exec)(s32 cpu, s32 task);
 	/* waker: the current task, or KS_NONE from an interrupt. */
@@ -341,12 +343,12 @@ struct ks_kernel {
 	void (*block)(s32 cpu);
 	void (*exit)(s32 cpu);
 	void (*yield)(s32 cpu);
-	/* 0 or an error as the kernel spells it. */
+	/* Return 0 or -errno. */
 	s32 (*set_attr)(s32 cpu, s32 task, const struct ks_attr *attr);
 	s32 (*set_allowed)(s32 cpu, s32 task, const u64 *allowed);
-	/* schedule(): the task that is current now, or KS_PICK_*. */
+	/* schedule(). Returns the next task, or KS_PICK_*. */
 	s32 (*schedule)(s32 cpu);
-	/* Runs the pending stop works of the CPU; the stopper then sleeps, a schedule follows. */
+	/* Runs the pending stop works of the CPU. The stopper sleeps at the next schedule. */
 	void (*stopper)(s32 cpu);
 	void (*tick)(s32 cpu);
 	void (*ipi)(s32 cpu, u32 kind);
@@ -355,18 +357,18 @@ struct ks_kernel {
 	void (*idle_enter)(s32 cpu, u32 index, u64 exit_latency, u64 residency);
 	void (*idle_exit)(s32 cpu);
 	void (*tick_stopped)(s32 cpu, u32 stopped);
-	/* Current over top frequency, 1..1024 (arch_scale_freq_capacity). */
+	/* Current frequency divided by the highest, 1..1024 (arch_scale_freq_capacity). */
 	void (*freq_scale)(s32 cpu, u32 scale);
 	void (*frequency_limits)(s32 cpu, const struct fg_frequency_limits *limits);
 
-	/* Task groups: a number or a negative error. file: cpu.weight, cpu.max, cpu.uclamp.min, ... */
+	/* Task groups. group_new returns a number or -errno. file: cpu.weight, cpu.max, cpu.uclamp.min, ... */
 	s32 (*group_new)(s32 parent);
 	s32 (*group_write)(s32 group, const char *file, const char *value);
 
-	/* Read-out, see above. */
+	/* Reading the kernel's state, see above. */
 	void (*read_cpu)(s32 cpu, struct fg_cpu *to);
 	void (*read_task)(s32 task, struct fg_task *to);
-	const struct ks_read *read;	/* the rest of it */
+	const struct ks_read *read;
 };
 
 /* clang-format on */

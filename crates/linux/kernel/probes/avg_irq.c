@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* With interrupt time accounting. */
+/* rq->avg_irq: trees with interrupt time accounting. */
 #include "tree.h"
 
 unsigned long long ks_probe(struct rq *rq);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* v6.12: slices a task asks for. */
+/* v6.12: a task can request a slice. */
 #include "tree.h"
 
 unsigned long long ks_probe(struct sched_entity *se);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* v6.8: schedutil tells the minimum of a request from its headroom, and remembers the minimum. */
+/* v6.8: sugov_effective_cpu_perf() adds no headroom to the minimum of a request, and schedutil stores the minimum. */
 #include "tree.h"
 
 unsigned long ks_probe(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* v5.16: frequencies that never pay are marked. */
+/* v5.16: inefficient frequencies are marked. */
 #include "tree.h"
 
 int ks_probe(struct cpufreq_policy *policy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* v5.18: energy models are registered in microwatts, by a callback that is given the device first. */
+/* v5.18: em_dev_register_perf_domain() takes powers in microwatts; its callback's first argument is the device. */
 #include "tree.h"
 #include <linux/energy_model.h>
 

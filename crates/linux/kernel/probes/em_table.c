@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* v6.9: energy models may change, and know how much each operating point gives. */
+/* v6.9: an energy model can change at run time, and holds the performance of each operating point. */
 #include "tree.h"
 #include <linux/energy_model.h>
 

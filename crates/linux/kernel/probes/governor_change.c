@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Up to v6.5 cpufreq told the scheduler of a new governor; later schedutil does it itself. */
+/* Up to v6.5 cpufreq reports a new governor to the scheduler; later schedutil itself does. */
 #include "tree.h"
 
 void ks_probe(struct cpufreq_policy *policy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* v6.12: sleepers that are still queued are counted. */
+/* v6.12: tasks whose dequeue is delayed are counted. */
 #include "tree.h"
 
 unsigned long long ks_probe(struct cfs_rq *cfs_rq);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* v6.14: queued less delayed is counted instead. */
+/* v6.14: replaces h_nr_delayed; it counts queued less delayed. */
 #include "tree.h"
 
 unsigned long long ks_probe(struct cfs_rq *cfs_rq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clock bases of timers say how to read their clock. */
+/* struct hrtimer_clock_base has a function that reads its clock. */
 #include <linux/hrtimer.h>
 
 ktime_t ks_probe(struct hrtimer_clock_base *base);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* v5.16: when it decayed last; before it, when it decays next. */
+/* v5.16: when max_newidle_lb_cost decayed last. Trees before it store when it decays next. */
 #include "tree.h"
 
 unsigned long long ks_probe(struct sched_domain *sd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The scheduler's private types, for a probe of one of them. */
+/* The scheduler's private types. */
 #include <linux/mmu_context.h>
 #include <linux/sched/cputime.h>
 #include <linux/cpufreq.h>

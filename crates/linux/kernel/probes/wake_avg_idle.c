@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* v5.14 to v6.6: the idle time that wakeups may spend on scans. */
+/* v5.14 to v6.6: the idle time that the scans of wakeups may use up. */
 #include "tree.h"
 
 unsigned long long ks_probe(struct rq *rq);

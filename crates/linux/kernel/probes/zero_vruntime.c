@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* 6.12 stable, 6.18: the zero of the virtual times summed up in avg_vruntime. */
+/* 6.12 stable, 6.18: avg_vruntime sums up vruntimes relative to this one. */
 #include "tree.h"
 
 unsigned long long ks_probe(struct cfs_rq *cfs_rq);

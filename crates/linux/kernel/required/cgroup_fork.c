@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* a birth in two steps (v5.17): sched_fork() and sched_cgroup_fork() with struct kernel_clone_args */
+/* a fork in two steps (v5.17): sched_fork() and sched_cgroup_fork() with struct kernel_clone_args */
 #include "../probes/tree.h"
 #include <linux/sched/task.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* domain masks by the architecture: cpu_clustergroup_mask() and cpu_coregroup_mask() (v5.16) */
+/* domain masks from the architecture: cpu_clustergroup_mask() and cpu_coregroup_mask() (v5.16) */
 #include "../probes/tree.h"
 #include <linux/sched/topology.h>
 

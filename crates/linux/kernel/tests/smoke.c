@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does a built kernel work? A toy host: CPUs that run tasks at full speed, interrupts that arrive after a microsecond,
- * and scenarios with one thing each to see. Usage: smoke LIBKSCHED [SCENARIO]. Silent and 0 if all is well.
+ * Tests a built kernel with a minimal host: CPUs run tasks at full speed, and interrupts arrive after a microsecond.
+ * Each scenario tests one thing. Usage: smoke LIBKSCHED [SCENARIO]. Without a scenario: prints nothing and exits with 0
+ * if all pass.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ struct event {
 	u64 when, seq;
 	enum event_kind kind;
 	s32 cpu;	/* WAKE: the task */
-	u32 what;	/* IPI: its kind. TIMER, DONE: the round it was meant for */
+	u32 what;	/* IPI: its kind. TIMER, DONE: the round; an event of an earlier round is stale */
 };
 
 struct cpu {
@@ -33,7 +34,7 @@ struct cpu {
 	u64 since;	/* curr runs since then */
 	u32 timer_round, done_round;
 	u64 timer_at;
-	u32 want;	/* wants schedule() */
+	u32 want;	/* schedule() is requested */
 	u32 tick_on;
 };
 
@@ -108,7 +109,7 @@ static struct event pop(void)
 	return first;
 }
 
-/* ---- what the kernel asks --------------------------------------------------------------------------------------- */
+/* ---- struct ks_host --------------------------------------------------------------------------------------------- */
 
 static u64 host_clock(void *self, s32 cpu)
 {
@@ -235,7 +236,7 @@ static s32 on(s32 cpu)
 	return cpu;
 }
 
-/* What the current task has done so far. */
+/* Accounts the current task's run time. */
 static void charge(s32 cpu)
 {
 	struct cpu *c = &cpus[cpu];
@@ -418,7 +419,7 @@ static void boot(u32 nr, u32 nodes, u32 cluster, u32 smt, u32 little, u32 schedu
 	}
 }
 
-/* The child of whoever runs there. */
+/* Forks a child of the CPU's current task. */
 static s32 spawn(s32 cpu, u64 burst, u64 sleep, s32 group, u32 policy, u32 first, u32 nr)
 {
 	struct ks_birth birth = {
@@ -493,7 +494,7 @@ static void smt4(void)
 	mixed_load();
 }
 
-/* A child has its parent's wakees. */
+/* A child inherits its parent's wakee statistics. */
 static void family(void)
 {
 	struct fg_task parent, child;
@@ -599,7 +600,7 @@ static void affinity(void)
 		fail("CPU of the hog", (u64)tasks[hog].cpu, 3);
 }
 
-/* Small tasks on a machine with an energy model: the little CPUs have them, at a low clock. */
+/* Small tasks on a machine with an energy model run on the little CPUs, at a low frequency. */
 static void energy(void)
 {
 	u64 little = 0, all = 0;
@@ -614,14 +615,14 @@ static void energy(void)
 	}
 	if (little * 10 < all * 9)
 		fail("run time on little CPUs, us", little / US, all / US);
-	/* Whoever looks for the cheapest CPU looks at all of them. */
+	/* find_energy_efficient_cpu() looks at all CPUs. */
 	if (works[KS_WORK_PROBE] < placements * 7)
 		fail("CPUs looked at by placements", works[KS_WORK_PROBE], placements * 7);
 	if (lowest_asked != 600000)
 		fail("lowest frequency asked for, kHz", lowest_asked, 600000);
 }
 
-/* One task's life on a machine whose CPU 0 is busy: it is born, clamped, yields, executes, sleeps and ends. */
+/* A task's calls on a machine whose CPU 0 is busy: fork, uclamp, sched_yield(), affinity, exec and exit. */
 static void life(void)
 {
 	struct ks_attr attr = { .nice = 5, .uclamp_min = 300, .uclamp_max = 600, .uclamp_set = 3 };
@@ -670,7 +671,7 @@ static void life(void)
 	run_until(now + 50 * MS);
 }
 
-/* Two RT tasks on one CPU: the second one is pushed away or pulled. */
+/* RT tasks forked on one CPU: they are pushed away or pulled. */
 static void rt_balance(void)
 {
 	s32 a, b;
@@ -697,7 +698,7 @@ static const struct {
 	{ "energy", energy }, { "life", life }, { "rt_balance", rt_balance },
 };
 
-/* One kernel a process: each scenario is a run of its own, twice, and both have to have the same trace. */
+/* Runs a scenario twice, in two processes because a process has one kernel. Both runs must have the same hash. */
 static int run_scenario(const char *self, const char *library, const char *name)
 {
 	char command[4096], first[32] = "", second[32] = "";

@@ -92,7 +92,7 @@ pub enum BuildError {
         help: String,
     },
     /// Features a tree must have and has not.
-    #[error("this tree (release {release}) cannot be built: {}", missing.join("; "))]
+    #[error("this tree (release {release}) cannot be built; it lacks: {}", missing.join("; "))]
     #[diagnostic(help("each is a small program that did not compile in this tree; the compiler's words are in {}", log.display()))]
     Probes {
         /// Kernel release of the tree, as `make kernelrelease` gives it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Behind the tree's fair.c, see balance_hook.h. */
+/* Observes load balancing. Included after the tree's fair.c, see balance_hook.h. */
 
 static int hook_balance_rq(const char *caller, int cpu, struct rq *rq, struct sched_domain *sd,
 			   enum cpu_idle_type idle, int *continue_balancing)

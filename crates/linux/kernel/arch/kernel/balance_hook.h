@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Before the tree's fair.c: passes of load balancing over a domain are shown, and have their cause; see hooked.h. */
+/*
+ * Included before the tree's fair.c: redirects its load balancing functions to hooks (see hooked.h), which report to
+ * the host's observer. The newidle hook also sets ks_cause.
+ */
 #ifndef KS_BALANCE_HOOK_H
 #define KS_BALANCE_HOOK_H
 
@@ -8,16 +11,19 @@
 
 #define KS_TYPE_int ~, KS_DEFINITION,
 
-/* Whatever the tree calls them. */
+/* Older and newer names of the same functions. */
 #define load_balance(a, ...) KS_HOOKED(KS_TYPE_##a, balance_rq)(a, __VA_ARGS__)
 #define sched_balance_rq(a, ...) KS_HOOKED(KS_TYPE_##a, balance_rq)(a, __VA_ARGS__)
 #define newidle_balance(a, ...) KS_HOOKED(KS_TYPE_##a, balance_newidle)(a, __VA_ARGS__)
 #define sched_balance_newidle(a, ...) KS_HOOKED(KS_TYPE_##a, balance_newidle)(a, __VA_ARGS__)
-/* A call names its environment by the address, which is no token to tell a type by; the second argument is. */
+/* Calls pass &env, which starts with "&" and cannot be pasted to KS_TYPE_; the second argument can. */
 #define find_busiest_queue(a, b) KS_HOOKED(KS_TYPE_##b, find_src_rq)(a, b)
 #define sched_balance_find_src_rq(a, b) KS_HOOKED(KS_TYPE_##b, find_src_rq)(a, b)
 #define detach_task(a, b) KS_HOOKED(KS_TYPE_##a, detach_task)(a, b)
-/* What the stopper is to do is handed over, not called, so it is taken there; any other function stays what it is. */
+/*
+ * fair.c does not call active_load_balance_cpu_stop() but passes it to stop_one_cpu_nowait(), so hook_push() replaces
+ * it there. Other functions are passed on unchanged.
+ */
 #define stop_one_cpu_nowait(cpu, fn, arg, work) stop_one_cpu_nowait(cpu, KS_STOPPER_RUNS(#fn, fn), arg, work)
 #define KS_STOPPER_RUNS(name, fn) (__builtin_strcmp(name, "active_load_balance_cpu_stop") ? (fn) : hook_push(fn))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From the host's machine to booted CPUs, in the order of the kernel's own start. */
+/* Boots the scheduler on the host's machine, in the order of start_kernel(); the architecture's topology. */
 #include "sim.h"
 #include <linux/sched/init.h>
 #include <linux/sched_clock.h>
@@ -26,9 +26,9 @@ const struct cpumask *cpu_coregroup_mask(int cpu)
 	return &ks_topology[cpu].mc;
 }
 
-/* ---- per-CPU memory: as many copies of the link script's section, each with room for what is allocated ----------- */
+/* ---- per-CPU memory: each CPU has a copy of the link script's section, followed by room for alloc_percpu() ------- */
 
-/* Address space; a page is real memory once it is written. */
+/* Address space for alloc_percpu() of each CPU; a page takes memory only once it is written. */
 #define DYNAMIC_SIZE (8UL << 20)
 
 unsigned long __per_cpu_offset[NR_CPUS];
@@ -36,7 +36,7 @@ extern char __per_cpu_start[], __per_cpu_end[];
 
 static unsigned long static_size, dynamic_used;
 
-void *ks_reserve(unsigned long size);	/* of the host: zeroed, never given back */
+void *ks_reserve(unsigned long size);	/* host/host.c: zeroed memory that is never freed */
 
 static void init_percpu(void)
 {
@@ -53,7 +53,10 @@ static void init_percpu(void)
 	}
 }
 
-/* Aligned to its size, so what is asked for does not matter. Spellings, and what more they pass, vary. */
+/*
+ * Aligns an area to its size, so the requested alignment can be ignored. Trees differ in the function's name and its
+ * further arguments.
+ */
 void *ks_alloc_percpu(size_t size);
 void *ks_alloc_percpu(size_t size)
 {
@@ -69,7 +72,7 @@ void *ks_pcpu_alloc(size_t size) asm("pcpu_alloc_noprof") __alias(ks_alloc_percp
 void *ks_alloc_percpu_gfp(size_t size) asm("__alloc_percpu_gfp") __alias(ks_alloc_percpu);
 void *ks_alloc_percpu_plain(size_t size) asm("__alloc_percpu") __alias(ks_alloc_percpu);
 
-/* Few are ever freed, and their sizes are not known here: they stay. */
+/* Does nothing: few areas are ever freed, and their sizes are not recorded. */
 void free_percpu(void __percpu *p)
 {
 }
@@ -133,11 +136,11 @@ static void init_machine(const struct ks_machine *machine)
 		per_cpu(numa_node, cpu) = machine->cpus[cpu].node;
 }
 
-/* ---- the start --------------------------------------------------------------------------------------------------- */
+/* ---- boot -------------------------------------------------------------------------------------------------------- */
 
 /*
- * Threads of a core see each other as they come up. The tree wants it so: what turns its SMT code on is a CPU that makes
- * two of one.
+ * Adds a CPU to the SMT masks of the threads of its core that are up. sched_cpu_activate() requires this order: it
+ * turns sched_smt_present on when cpu_smt_mask() of the new CPU has a weight of two.
  */
 static void join_core(unsigned int cpu, const u64 *core)
 {
@@ -151,7 +154,7 @@ static void join_core(unsigned int cpu, const u64 *core)
 	}
 }
 
-/* Idle tasks of the other CPUs, made as the kernel does: copies of the first one, which has become that of CPU 0. */
+/* Makes the CPU's idle task as fork_idle() does: a copy of init_task, which is the idle task of CPU 0. */
 static void start_other(unsigned int cpu)
 {
 	struct task_struct *idle = ks_new_task("swapper", 0);
@@ -176,8 +179,9 @@ static void bring_up(unsigned int cpu, const struct ks_cpu_desc *desc)
 }
 
 /*
- * Domains are built by a task, which the kernel frees to run anywhere when they are there. Here it is the stopper of
- * CPU 0, the one task that leaves no trace in any signal; it is bound to its CPU again.
+ * sched_init_smp() builds the domains in the context of a task, and allows that task to run on any CPU. Here the task
+ * is the stopper of CPU 0, because stoppers do not contribute to any PELT signal; afterwards it is bound to CPU 0
+ * again.
  */
 static void build_domains(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The border: what the host may call, see ks.h. */
+/* The functions that the host calls (struct ks_kernel of ks.h). */
 #include "sim.h"
 #include "read.h"
 #include <linux/sched/nohz.h>
 #include <generated/utsrelease.h>
 
-/* The first thing that the idle task does. */
+/* do_idle() begins with nohz_run_idle_balance(). */
 static void begin_idle(int cpu)
 {
 #ifdef KS_HAS_NOHZ_RUN_IDLE_BALANCE
@@ -29,7 +29,7 @@ static s32 ks_schedule(s32 cpu)
 	return current == ks_stopper_task(cpu) ? KS_PICK_STOPPER : ks_task_number(current);
 }
 
-/* What sched_yield() does before it schedules, which is the host's next call. */
+/* sched_yield() without its schedule(), which is the host's next call. */
 static void ks_yield(s32 cpu)
 {
 	struct rq *rq;
@@ -54,7 +54,7 @@ static void ks_tick(s32 cpu)
 	ks_leave_irq();
 }
 
-/* ---- idle states the scheduler can see --------------------------------------------------------------------------- */
+/* ---- idle states (idle_get_state()) ------------------------------------------------------------------------------ */
 
 static DEFINE_PER_CPU(struct cpuidle_state, idle_states);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose code runs. All CPUs share one thread: to be on a CPU is to have these globals say so. Calls of the host enter a
- * CPU, run the kernel's code in the name of its current task, and leave it.
+ * The CPU and the task that run. One thread runs all CPUs: ks_cpu is smp_processor_id(), and ks_current is current.
+ * Each call of the host enters a CPU (ks_enter()), runs the kernel's code as its current task, and leaves it
+ * (ks_leave()).
  */
 #include "sim.h"
 
@@ -25,7 +26,7 @@ unsigned long long sched_clock(void)
 	return ks_clock();
 }
 
-/* Jiffies never go back, though a CPU's clock may be ahead of the others' by what its call has cost. */
+/* Advances jiffies to the CPU's clock. CPUs' clocks differ by the cost of a call; jiffies never go back. */
 static void follow_clock(void)
 {
 	u64 now = INITIAL_JIFFIES + div_u64(ks_clock(), TICK_NSEC);
@@ -49,7 +50,7 @@ void ks_enter_irq(int cpu)
 	preempt_count_add(HARDIRQ_OFFSET);
 }
 
-/* A reschedule of the CPU itself takes no interrupt; its host is told in the same way. */
+/* A CPU that must reschedule itself does not need an interrupt; it is reported to the host as one all the same. */
 void ks_leave(void)
 {
 	ks_run_own_irq_works();
@@ -67,8 +68,8 @@ void ks_leave_irq(void)
 }
 
 /*
- * The current task schedules. A task comes back from its own schedule(), which is not always the same function as the
- * one that left: what they do differently is the preemption count.
+ * Calls schedule() as the current task. It returns here as the next task, which may have left by the other of the two
+ * functions: schedule() and schedule_idle() return with different preemption counts, so the next task's is set.
  */
 void ks_switch(void)
 {
@@ -79,7 +80,7 @@ void ks_switch(void)
 	preempt_count_set(is_idle_task(current) ? PREEMPT_DISABLED : PREEMPT_ENABLED);
 }
 
-/* ---- RCU: no reader outlives a call of the host, so a grace period is over when the call is ---------------------- */
+/* ---- RCU: a reader ends before the call of the host that it began in, so a grace period ends with the call ------- */
 
 static struct rcu_head *rcu_first, **rcu_last = &rcu_first;
 
@@ -99,7 +100,7 @@ void ks_run_rcu(void)
 		rcu_first = (struct rcu_head *)head->next;
 		if (!rcu_first)
 			rcu_last = &rcu_first;
-		/* An offset in place of a function: that of the head in what is to be freed. */
+		/* kfree_rcu(): func is not a function but the offset of the rcu_head in the object to free. */
 		if ((unsigned long)head->func < 4096)
 			kfree((void *)head - (unsigned long)head->func);
 		else
@@ -108,8 +109,8 @@ void ks_run_rcu(void)
 }
 
 /*
- * What is to be freed is given as the offset of its head in it, or by its address; nobody looks at either after this
- * call of the host. Without a head the caller may sleep, so nobody reads any more.
+ * what is the offset of the rcu_head in the object to free, or the object's address, depending on the tree. Both become
+ * the offset. A caller without a head may sleep, so there is no reader: the object is freed at once.
  */
 void ks_kvfree_call_rcu(struct rcu_head *head, void *what) asm("kvfree_call_rcu");
 void ks_kvfree_call_rcu(struct rcu_head *head, void *what)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Clocks of the CPUs. Their limits, as drivers/base/arch_topology.c and cpufreq tell the scheduler of them; and as much
- * of cpufreq as the tree's schedutil and its energy models need: a policy for each clock, whose frequencies the host
- * sets when it is asked to.
+ * Clocks of the CPUs. Frequency limits, which drivers/base/arch_topology.c and cpufreq report to the scheduler; and as
+ * much of cpufreq as the tree's schedutil and its energy models need: a policy for each clock. The host sets the
+ * frequencies that the governor requests.
  *
- * DEVIATION: frequencies are asked for from the scheduler's own path ("fast switch"), also where a driver would need a
- * kernel thread for it.
+ * DEVIATION: all frequency changes are fast switches, made in the scheduler's context, also on machines whose driver
+ * would need a kernel thread for them.
  */
 #include "sim.h"
 #include <linux/cpufreq.h>
@@ -19,7 +19,7 @@ DEFINE_PER_CPU(unsigned long, cpufreq_pressure);
 extern struct cpufreq_governor schedutil_gov;
 u32 ks_asked_khz;
 
-/* A clock: its policy, and what its operating points take. */
+/* A clock: its policy, and its operating points with their power. */
 struct clock {
 	struct cpufreq_policy policy;
 	const struct ks_opp *opps;
@@ -28,7 +28,7 @@ struct clock {
 
 static struct clock *clocks;
 static u32 nr_clocks;
-static struct clock **clock_of;	/* by CPU, if schedutil is to run */
+static struct clock **clock_of;	/* by CPU; NULL if schedutil does not run */
 static struct device *devices;
 
 struct device *get_cpu_device(unsigned int cpu)
@@ -64,7 +64,7 @@ void ks_frequency_limits(s32 cpu, const struct fg_frequency_limits *limits)
 	per_cpu(cpufreq_pressure, cpu) = capacity_lost(cpu, limits->top, limits->policy);
 	ks_topology[cpu].pressure = capacity_lost(cpu, limits->top, limits->hardware);
 #else
-	/* Cooling devices are told apart from the hardware only by trees that have a pressure for cpufreq. */
+	/* Trees without a cpufreq pressure have one pressure for the hardware and the cooling devices. */
 	ks_topology[cpu].pressure = capacity_lost(cpu, limits->top, min(limits->hardware, limits->cooling));
 #endif
 	if (clock_of)
@@ -72,7 +72,7 @@ void ks_frequency_limits(s32 cpu, const struct fg_frequency_limits *limits)
 	ks_leave();
 }
 
-/* ---- what cpufreq does for governors ----------------------------------------------------------------------------- */
+/* ---- cpufreq's functions for governors --------------------------------------------------------------------------- */
 
 struct cpufreq_policy *cpufreq_cpu_get(unsigned int cpu)
 {
@@ -98,8 +98,8 @@ static bool is_inefficient(const struct cpufreq_policy *policy, const struct cpu
 }
 
 /*
- * The lowest frequency that is enough, within the limits. Inefficient ones are passed over, unless the limits leave no
- * efficient one that is enough.
+ * The lowest frequency within the limits that is not below khz (CPUFREQ_RELATION_L). Skips inefficient frequencies,
+ * unless the limits leave no efficient one.
  */
 unsigned int cpufreq_driver_resolve_freq(struct cpufreq_policy *policy, unsigned int khz)
 {
@@ -128,7 +128,7 @@ unsigned int cpufreq_driver_fast_switch(struct cpufreq_policy *policy, unsigned 
 	return khz;
 }
 
-/* How often a governor may ask. The multiplier is there as long as cpufreq went by it, until v6.9. */
+/* The time between two requests of a governor. LATENCY_MULTIPLIER exists up to v6.9, where cpufreq uses it. */
 unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy)
 {
 	unsigned int latency = policy->cpuinfo.transition_latency / NSEC_PER_USEC;
@@ -149,7 +149,7 @@ void gov_attr_set_init(struct gov_attr_set *set, struct list_head *node)
 	list_add(node, &set->policy_list);
 }
 
-/* ---- the start --------------------------------------------------------------------------------------------------- */
+/* ---- boot -------------------------------------------------------------------------------------------------------- */
 
 static struct cpufreq_frequency_table *table_of(const struct ks_pd *pd)
 {
@@ -211,7 +211,7 @@ void ks_init_frequency(const struct ks_machine *machine)
 			covered++;
 		}
 	}
-	/* Governors are for all CPUs or for none. */
+	/* Governors run on all CPUs or on none. */
 	if (machine->schedutil && covered == ks_nr_cpus)
 		clock_of = of;
 	else
@@ -224,7 +224,7 @@ static struct clock *clock_of_device(struct device *dev)
 	return clock_of[dev - devices];
 }
 
-/* The lowest operating point that is not below *khz, and what a busy CPU takes there. */
+/* em_data_callback: the lowest operating point that is not below *khz, and the power of a busy CPU there. */
 static int active_power(struct device *dev, unsigned long *power_uw, unsigned long *khz)
 {
 	struct clock *clock = clock_of_device(dev);
@@ -260,7 +260,7 @@ static void add_energy_model(struct clock *clock)
 }
 #endif
 
-/* When a governor is set the tree asks for its domains to be built anew, now with energy models. */
+/* A new governor makes the tree queue a rebuild of its domains, now with energy models; ks_run_works() runs it. */
 void ks_start_governors(void)
 {
 	unsigned int cpu;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tree's schedutil as others see it. Included behind the text of build_utility.c, where its private types are visible.
- * Each time it is told of a utilization is shown to whoever watches, by taking the place of its function.
+ * Reads and observes the tree's schedutil. Included after the tree's build_utility.c, where its private types are
+ * visible. watch_update() replaces each CPU's update_util callback and reports the calls to the host's observer.
  */
 
 typedef void update_util_fn(struct update_util_data *data, u64 time, unsigned int flags);

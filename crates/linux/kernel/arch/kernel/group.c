@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Task groups. There is no cgroup file system: the controller's own css_alloc and css_online make them, and the write
- * handlers of its own files set them.
+ * Task groups without a cgroup file system. The cpu controller's css_alloc() and css_online() make a group, and the
+ * write handlers of its cftypes set it.
  */
 #include "sim.h"
 
@@ -14,7 +14,7 @@ struct group {
 static struct group *groups[4096];
 static int nr_groups;
 
-/* Of all groups, as what is accounted to a cgroup is nobody's business: one without a parent is spared that. */
+/* The cgroup of all groups: it has no parent, so cgroup accounting skips it. */
 static struct cgroup no_cgroup;
 
 struct css_set init_css_set = {
@@ -22,11 +22,11 @@ struct css_set init_css_set = {
 	.refcount = REFCOUNT_INIT(1),
 };
 
-/* The controller is on the one hierarchy there is. */
+/* The cpu controller is enabled, on the default hierarchy (cgroup v2). */
 struct static_key_true cpu_cgrp_subsys_on_dfl_key = STATIC_KEY_TRUE_INIT;
 struct static_key_true cpu_cgrp_subsys_enabled_key = STATIC_KEY_TRUE_INIT;
 
-/* The one who writes to a file. */
+/* The group whose file is being written. */
 static struct cgroup_subsys_state *written_css;
 
 struct cgroup_subsys_state *of_css(struct kernfs_open_file *of)
@@ -52,7 +52,7 @@ static struct group *add_group(struct cgroup_subsys_state *css, int parent)
 	return group;
 }
 
-/* The root group: the tree hands out its static one. The idle tasks and the stoppers are in it, too. */
+/* The root group: css_alloc(NULL) returns the static root_task_group. The idle tasks and the stoppers are in it. */
 void ks_init_groups(void)
 {
 	struct cgroup_subsys_state *css = cpu_cgrp_subsys.css_alloc(NULL);
@@ -150,7 +150,7 @@ s32 ks_group_write(s32 group, const char *name, const char *value)
 	return error;
 }
 
-/* ---- walks, as the controller asks for them --------------------------------------------------------------------- */
+/* ---- cgroup iterators of the controller ------------------------------------------------------------------------- */
 
 struct cgroup_subsys_state *css_next_child(struct cgroup_subsys_state *pos, struct cgroup_subsys_state *parent)
 {
@@ -178,7 +178,7 @@ struct cgroup_subsys_state *css_rightmost_descendant(struct cgroup_subsys_state 
 	return pos;
 }
 
-/* Tasks of a group in the order of their numbers. */
+/* Iterates the tasks of a group by number: flags holds the next number, cset_pos the group's css. */
 void css_task_iter_start(struct cgroup_subsys_state *css, unsigned int flags, struct css_task_iter *it)
 {
 	memset(it, 0, sizeof(*it));

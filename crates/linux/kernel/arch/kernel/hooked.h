@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calls of a static function of the tree's text, taken from the outside. A function-like macro of the function's name
- * meets both its definition and the calls of it; what tells them apart is the first token of an argument, which is
- * a type in the definition:
+ * Redirects the calls of a static function f of the tree to a hook, without a change of the tree. The macro
  *
  *	#define f(a, ...) KS_HOOKED(KS_TYPE_##a, f)(a, ##__VA_ARGS__)
  *
- * then reads tree_f(...) in the definition, and in a call hook_f(__func__, ...), which is ours and calls tree_f. Hooks are
- * noinline: one that nobody calls is not in the objects, by which a build knows that a tree does not have the function
- * (see ../../hooked); tree_f is declared all the same, so that the hook compiles.
+ * replaces f both in its definition and in its calls. In the definition the argument starts with a type, for which
+ * KS_TYPE_<type> is defined below: there f expands to tree_f(...). In a call it expands to hook_f(__func__, ...); the
+ * hook is ours and calls tree_f(). Hooks are noinline: the compiler drops a hook that is never called, and by its
+ * absence from the objects a build detects that a tree does not have the function (see ../../hooked). tree_f is
+ * declared in any case, so that the hook compiles.
  */
 #ifndef KS_HOOKED_H
 #define KS_HOOKED_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts between CPUs and softirqs. Sending one tells the host; what it carries waits here until the host says that
- * it has arrived.
+ * Inter-processor interrupts and softirqs. Sending an IPI is reported to the host; its queue entries stay here until
+ * the host calls ks_ipi() when it arrives.
  */
 #include "sim.h"
 #include "../../../kernel/sched/smp.h"
 
-/* Both spellings are global; a tree uses one. */
+/* A tree calls one of the two names, see asm/smp.h. */
 #undef smp_send_reschedule
 void smp_send_reschedule(int cpu)
 {
@@ -24,12 +24,12 @@ static DEFINE_PER_CPU(struct llist_head, call_queue);
 
 static void send_call(int cpu, struct llist_node *node, u32 kind)
 {
-	/* Only the first entry interrupts: the others are found by the same one. */
+	/* Only the first entry sends an interrupt, which handles all entries. */
 	if (llist_add(node, per_cpu_ptr(&call_queue, cpu)))
 		ks_call(ipi, cpu, kind);
 }
 
-/* The scheduler queues wakeups in this way, and sends no other kind. */
+/* The scheduler calls this for remote wakeups only. */
 void __smp_call_single_queue(int cpu, struct llist_node *node)
 {
 	send_call(cpu, node, KS_IPI_WAKE);
@@ -44,7 +44,7 @@ int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 	return 0;
 }
 
-/* Of a CPU for itself: its interrupt comes as soon as the call of the host has interrupts on again. */
+/* irq_works of a CPU for itself. They run in ks_leave(), at the end of the host's call. */
 static LLIST_HEAD(own_irq_works);
 
 bool irq_work_queue_on(struct irq_work *work, int cpu)
@@ -112,11 +112,11 @@ static void run_call(struct __call_single_node *node)
 		run_irq_work(container_of(node, struct irq_work, node));
 		break;
 	default:
-		ks_call(fault, KS_FAULT_HOST, "a call-function entry of a kind that nobody here queues");
+		ks_call(fault, KS_FAULT_HOST, "a call-function entry of a kind that this host never queues");
 	}
 }
 
-/* As the kernel's own queue: calls first in their order, then all wakeups in one go. */
+/* Same order as __flush_smp_call_function_queue(): first the calls in theirs, then all wakeups at once. */
 static void flush_calls(void)
 {
 	struct llist_node *node = llist_reverse_order(llist_del_all(this_cpu_ptr(&call_queue)));
@@ -138,7 +138,7 @@ static void flush_calls(void)
 		sched_ttwu_pending(wakes);
 }
 
-/* A stopper that moves a task looks first whether a wakeup of it is on its way. */
+/* migration_cpu_stop() calls this first, to finish a remote wakeup of the task that it migrates. */
 void flush_smp_call_function_queue(void)
 {
 	flush_calls();
@@ -149,7 +149,7 @@ void flush_smp_call_function_queue(void)
 static void (*sched_action)(void *);
 static DEFINE_PER_CPU(bool, softirq_pending);
 
-/* Handlers take their entry of the table, or nothing, as the tree is; none of the scheduler's looks at it. */
+/* A handler's argument is its softirq_action or, in other trees, nothing; the scheduler's handler ignores it. */
 #undef open_softirq
 void ks_open_softirq(int nr, void *action) asm("open_softirq");
 void ks_open_softirq(int nr, void *action)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tree's core.c, unchanged, and what has to see its private functions. */
+/* The tree's core.c, unchanged, and code that needs its private functions. */
 #include "looks.h"
 #include "hooked.h"
 #include "wait.h"
 
-/* Every change of a task's CPU but the first comes through here, see hooked.h. */
+/* Every change of a task's CPU goes through set_task_cpu(), except a new task's first one; see hooked.h. */
 static noinline void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigned int cpu);
 #define set_task_cpu(a, ...) KS_HOOKED(KS_TYPE_##a, set_task_cpu)(a, __VA_ARGS__)
 void tree_set_task_cpu(struct task_struct *p, unsigned int cpu);
@@ -24,7 +24,7 @@ static void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigne
 	set_task_cpu(p, cpu);
 }
 
-/* What a child has from its parent. */
+/* Sets the members that fork() copies from the parent's task_struct: policy and priorities. */
 void ks_inherit(struct task_struct *p, const struct ks_attr *attr)
 {
 	bool rt = attr->policy == SCHED_FIFO || attr->policy == SCHED_RR;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tree's fair.c, unchanged, and what has to see its private types. */
+/* The tree's fair.c, unchanged, and code that needs its private types. */
 #include "looks.h"
 #include "hooked.h"
 #include "pick_hook.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Small functions of the kernel's libraries whose own files would draw in the rest of them. */
+/* Small library functions whose own files in the tree would need too much else. */
 #include "sim.h"
 #include <linux/ctype.h>
 #include <linux/prandom.h>
@@ -7,7 +7,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-/* Bytes copied, or -E2BIG if the text was cut. Two spellings; macros of headers choose among them. */
+/* strscpy(): bytes copied, or -E2BIG if the text was cut. The tree's headers choose one of the two names below. */
 ssize_t ks_strscpy(char *to, const char *from, size_t size);
 ssize_t ks_strscpy(char *to, const char *from, size_t size)
 {
@@ -79,7 +79,7 @@ unsigned long _copy_to_user(void __user *to, const void *from, unsigned long n)
 	return raw_copy_to_user(to, from, n);
 }
 
-/* "12.34" as 1234 if there are to be two digits behind the point. */
+/* "12.34" gives 1234 with digits = 2. */
 int cgroup_parse_float(const char *text, unsigned int digits, s64 *value)
 {
 	s64 v = 0;

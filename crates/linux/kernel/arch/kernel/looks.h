@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between the tree's sched.h and its .c files: looks at run queues are counted, interrupt time is the host's. */
+/*
+ * Included after the tree's sched.h and before its .c files. cpu_rq() becomes ks_look(), which counts the access as
+ * work (a "look", see sim.h); irq_time_read() reads the host's interrupt time.
+ */
 #ifndef KS_LOOKS_H
 #define KS_LOOKS_H
 
@@ -8,16 +11,16 @@
 #undef cpu_rq
 #define cpu_rq(cpu) ks_look(cpu)
 
-/* The walk over a CPU's domains is no look at what it has to do. */
+/* Not a look: the walk over a CPU's domains. */
 #undef for_each_domain
 #define for_each_domain(cpu, at) \
 	for (at = rcu_dereference_check_sched_domain(per_cpu(runqueues, cpu).sd); at; at = at->parent)
 
-/* Nor are its flags for whoever balances. */
+/* Not a look: a CPU's nohz flags. */
 #undef nohz_flags
 #define nohz_flags(cpu) (&per_cpu(runqueues, cpu).nohz_flags)
 
-/* Nor is being named as the run queue that a group of CPUs is compared with. */
+/* Not a look: the run queue passed to sched_group_cookie_match(). */
 #define sched_group_cookie_match(rq, p, group)				\
 ({									\
 	u32 look_ = ks_look_as(KS_NR_WORKS);				\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Behind the tree's build_policy.c, see pelt_hook.h. */
+/* Observes PELT updates. Included after the tree's build_policy.c, see pelt_hook.h. */
 #include "read_avg.h"
 
 static int hook____update_load_sum(const char *caller, u64 now, struct sched_avg *sa, unsigned long load,

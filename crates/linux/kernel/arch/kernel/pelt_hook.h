@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Before the tree's build_policy.c: the two steps of every PELT update are shown to whoever watches. */
+/*
+ * Included before the tree's build_policy.c: redirects the two steps of every PELT update to hooks (see hooked.h),
+ * which report to the host's observer.
+ */
 #ifndef KS_PELT_HOOK_H
 #define KS_PELT_HOOK_H
 
@@ -16,7 +19,7 @@ static int tree____update_load_sum(u64 now, struct sched_avg *sa, unsigned long 
 static void tree____update_load_avg(struct sched_avg *sa, unsigned long weight);
 
 #define ___update_load_sum(a, ...) KS_HOOKED(KS_TYPE_##a, ___update_load_sum)(a, __VA_ARGS__)
-/* Calls name the signal by its address, which is no token to tell a type by; the weight is. */
+/* Calls pass &avg, which starts with "&" and cannot be pasted to KS_TYPE_; the weight can. */
 #define ___update_load_avg(a, b) KS_HOOKED(KS_TYPE_##b, ___update_load_avg)(a, b)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Behind the tree's fair.c, see pick_hook.h. Run queues of task groups are not shown. */
+/* Observes picks from root CFS run queues; those of task groups are not reported. Included after the tree's fair.c. */
 
 static u32 pick_is_watched(struct cfs_rq *cfs_rq)
 {

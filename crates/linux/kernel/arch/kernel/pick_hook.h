@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Before the tree's fair.c: every choice of the next entity of a run queue is shown to whoever watches. */
+/* Included before the tree's fair.c: redirects picks of the next entity to a hook that reports them, see hooked.h. */
 #ifndef KS_PICK_HOOK_H
 #define KS_PICK_HOOK_H
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading the kernel's state out, see include/ks.h. Included behind the tree's text of fair.c, where its private
+ * Reads the kernel's state, see struct ks_read of include/ks.h. Included after the tree's fair.c, where its private
  * types and its nohz state are visible. KS_HAS_*: what the probes found.
  *
- * A referee reads every CPU at every decision: plain loads and stores, no calls per member, nothing is cleared twice.
+ * Performance matters: a referee, which compares a model with the kernel, reads every CPU at every decision. So members
+ * are read by plain loads and stores, without a function call for each.
  */
 #include "read.h"
 #include "tasks.h"
 
-/* cpu_rq() of a CPU that is not looked at by the scheduler, and not counted as such. */
+/* cpu_rq() that does not count as a look, see looks.h. */
 static struct rq *read_rq(s32 cpu)
 {
 	if (unlikely((u32)cpu >= nr_cpu_ids))
@@ -16,7 +17,7 @@ static struct rq *read_rq(s32 cpu)
 	return &per_cpu(runqueues, cpu);
 }
 
-/* Jiffies since boot. Stamps that the kernel starts at 0 lie before it. */
+/* Jiffies since boot. A stamp that was never set is 0, which is before INITIAL_JIFFIES. */
 static u64 read_jiffies(unsigned long j)
 {
 	unsigned long base = (unsigned long)INITIAL_JIFFIES;
@@ -24,7 +25,7 @@ static u64 read_jiffies(unsigned long j)
 	return time_before(j, base) ? 0 : j - base;
 }
 
-/* Masks at the end of domains and groups are as long as the machine asks for. */
+/* Masks at the end of domains and groups have nr_cpu_ids bits, not NR_CPUS. */
 static void read_mask(const struct cpumask *from, u64 *to)
 {
 	const unsigned long *bits = cpumask_bits(from);
@@ -48,7 +49,7 @@ static u64 wakee_stamp(const struct task_struct *p)
 	return read_jiffies(p->wakee_flip_decay_ts) * TICK_NSEC;
 }
 
-/* The estimate without its flag bit; 1: util_avg has not changed since. */
+/* The estimate without its flag bit. Returns the flag, UTIL_AVG_UNCHANGED. */
 static u32 read_util_est(const struct sched_avg *sa, struct fg_util_est *to)
 {
 #ifdef KS_HAS_UTIL_EST_FLAT
@@ -81,7 +82,7 @@ static void read_task_clamps(struct task_struct *p, struct fg_task *to)
 	to->uclamp_active = 0;
 }
 
-/* Virtual times; returns the flags that go with them. */
+/* The EEVDF members. Returns their FG_TASK_* flags. */
 static u32 read_task_deadline(const struct sched_entity *se, struct fg_task *to)
 {
 	u32 flags = 0;
@@ -89,7 +90,7 @@ static u32 read_task_deadline(const struct sched_entity *se, struct fg_task *to)
 #ifdef KS_HAS_SE_DEADLINE
 	to->deadline = se->deadline;
 	to->vlag = se->vlag;
-	/* On the CPU the lag has no meaning, and the deadline at the time of the pick is kept there. */
+	/* vlag of the current task is not a lag: set_next_entity() stores the deadline at the pick there. */
 	if (to->on_cpu && se->vlag == (s64)se->deadline)
 		flags |= FG_TASK_PROTECTED;
 #endif
@@ -115,7 +116,7 @@ static u32 read_task_flags(struct task_struct *p)
 		flags |= FG_TASK_PERCPU_KTHREAD;
 	if (p->flags & PF_EXITING)
 		flags |= FG_TASK_EXITING;
-	/* Its averages are on no run queue. */
+	/* Its averages are not part of a run queue's. */
 	if (!p->se.avg.last_update_time)
 		flags |= FG_TASK_MIGRATED;
 	return flags;
@@ -222,7 +223,7 @@ static u64 vruntime_base(const struct cfs_rq *cfs_rq)
 #endif
 }
 
-/* The kernel leaves the current entity out of the sum, the policy does not. */
+/* cfs_rq.avg_vruntime does not include the current entity; fg_cpu.fair.avg_vruntime does. */
 static s64 sum_vruntime(const struct cfs_rq *cfs_rq, u64 base)
 {
 #ifdef KS_HAS_AVG_VRUNTIME
@@ -248,7 +249,7 @@ static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
 	to->fair.min_vruntime = vruntime_base(cfs_rq);
 	to->fair.avg_vruntime = sum_vruntime(cfs_rq, to->fair.min_vruntime);
 	read_avg(&cfs_rq->avg, &to->cfs);
-	/* A run queue has a sum, and no average of it. */
+	/* A run queue has only a sum of estimates, in one of the two members. */
 	read_util_est(&cfs_rq->avg, &est);
 #ifdef KS_HAS_UTIL_EST_FLAT
 	to->est_enqueued = est.ewma;
@@ -257,7 +258,7 @@ static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
 #endif
 #ifdef KS_HAS_H_LOAD
 	to->h_load = cfs_rq->h_load;
-	/* Not the first jiffy, if it never was. */
+	/* In jiffies since boot, plus 1; 0: never updated. */
 	to->h_load_stamp = time_before((unsigned long)cfs_rq->last_h_load_update, (unsigned long)INITIAL_JIFFIES) ?
 				   0 : read_jiffies(cfs_rq->last_h_load_update) + 1;
 #endif
@@ -319,7 +320,7 @@ static void read_idle_state(struct rq *rq, struct fg_cpu *to)
 {
 	const struct cpuidle_state *state = idle_get_state(rq);
 
-	/* The index is the governor's business; that there is a state is what placement asks for. */
+	/* Placement reads only whether there is a state, so any index will do. */
 	to->idle_state = state ? 0 : -1;
 	to->idle_exit_latency = 0;
 	to->idle_residency = 0;
@@ -334,7 +335,7 @@ static void read_idle_state(struct rq *rq, struct fg_cpu *to)
 #endif
 }
 
-/* Who wakes in an interrupt while no task of the workload runs: the idle task, or a thread of the kernel's own. */
+/* current of an interrupt while no task of the host runs: the idle task or a stopper. */
 static const struct task_struct *nameless_waker(const struct rq *rq)
 {
 	const struct task_struct *curr = rcu_access_pointer(rq->curr);
@@ -391,7 +392,7 @@ void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 	read_idle(rq, to);
 }
 
-/* ---- what else a CPU points at ---------------------------------------------------------------------------------- */
+/* ---- pointers of a CPU, as task numbers ------------------------------------------------------------------------- */
 
 static s32 buddy_number(const struct sched_entity *se)
 {
@@ -430,7 +431,7 @@ static u32 read_queue(s32 cpu, s32 *to, u32 max)
 	return n;
 }
 
-/* Tasks of groups are in the same list; their load is not known by the root run queue alone. */
+/* cfs_tasks also holds tasks of task groups. They are not named: fg_cpu does not have their groups' loads. */
 static u32 read_movable(s32 cpu, s32 *to, u32 max)
 {
 	const struct rq *rq = read_rq(cpu);
@@ -450,7 +451,7 @@ static u64 read_irq_time(s32 cpu)
 	return ks_call(irq_time, cpu);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------- */
+/* ---- global state, topology, domains ---------------------------------------------------------------------------- */
 
 static void read_sys(struct ks_sys *to)
 {
@@ -511,7 +512,7 @@ static struct sched_domain *nth_domain(s32 cpu, u32 n)
 	return sd;
 }
 
-/* Which of cpu's domains sd is, from below. Cached pointers of isolated CPUs point at none. */
+/* Index of sd among cpu's domains, 0: the lowest. KS_NONE: sd is NULL, as cached pointers of isolated CPUs are. */
 static s32 domain_number(s32 cpu, const struct sched_domain *sd)
 {
 	const struct sched_domain *tmp;
@@ -690,7 +691,7 @@ static u32 read_energy(s32 cpu, u32 n, struct fg_em *to, struct fg_opp *opps, u3
 }
 #endif
 
-/* What a decision could ask for and this tree cannot tell. */
+/* Members that a decision of the model may read and that this tree has no counterpart of. */
 static const char unobserved[] =
 	"fg_cpu.queued fg_cpu.pd"
 #ifndef KS_HAS_TTWU_PENDING

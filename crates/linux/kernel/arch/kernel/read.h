@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What read.c gives to the table of calls. */
+/* Functions of read.c for the table in calls.c. */
 #ifndef KS_READ_H
 #define KS_READ_H
 

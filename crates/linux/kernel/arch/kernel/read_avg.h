@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A PELT signal of the kernel as one of the policy. */
+/* Copies a sched_avg to an fg_avg. */
 #ifndef KS_READ_AVG_H
 #define KS_READ_AVG_H
 
 #include <linux/sched.h>
 
-/* The border has members of this name. */
+/* ks.h has members named current. */
 #pragma push_macro("current")
 #undef current
 #include "ks.h"

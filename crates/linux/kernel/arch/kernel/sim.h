@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of this architecture share. Each of them may see the scheduler's own types. */
+/* Declarations shared by the files of this architecture, with the scheduler's private types. */
 #ifndef KS_SIM_H
 #define KS_SIM_H
 
@@ -29,15 +29,15 @@
 
 extern const struct ks_host *ks_host;
 extern unsigned int ks_nr_cpus;
-void ks_set_mask(const u64 *bits, struct cpumask *to);	/* as masks cross the border */
+void ks_set_mask(const u64 *bits, struct cpumask *to);	/* bits: a mask of ks.h */
 
 #define ks_call(fn, ...) (ks_host->fn(ks_host->self, ##__VA_ARGS__))
 #define ks_call_if(fn, ...) do { if (ks_host->fn) ks_call(fn, ##__VA_ARGS__); } while (0)
 
-/* ---- cpu.c: whose code runs ------------------------------------------------------------------------------------ */
+/* ---- cpu.c: the CPU and the task that run ---------------------------------------------------------------------- */
 
-void ks_enter(int cpu);		/* in the name of the current task of cpu */
-void ks_enter_irq(int cpu);	/* and it is interrupted */
+void ks_enter(int cpu);		/* current is the current task of cpu */
+void ks_enter_irq(int cpu);	/* in an interrupt of that task */
 void ks_leave(void);
 void ks_leave_irq(void);
 void ks_switch(void);
@@ -47,7 +47,7 @@ void ks_run_rcu(void);
 /* ---- task.c, calls.c -------------------------------------------------------------------------------------------- */
 
 unsigned int ks_nr_tasks(void);
-struct task_struct *ks_task_if(int number);	/* NULL: it is dead; number < ks_nr_tasks() */
+struct task_struct *ks_task_if(int number);	/* number < ks_nr_tasks(); NULL: the task is dead */
 struct task_struct *ks_new_task(const char *comm, int pid);
 void ks_fork(s32 cpu, const struct ks_birth *birth);
 void ks_exec(s32 cpu, s32 number);
@@ -67,12 +67,12 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine);
 
 void ks_ipi(s32 cpu, u32 kind);
 void ks_softirq(s32 cpu);
-void ks_run_own_irq_works(void);	/* with interrupts on */
+void ks_run_own_irq_works(void);
 void ks_new_stopper(int cpu);
 void ks_stopper(s32 cpu);
 struct task_struct *ks_stopper_task(int cpu);
-void ks_may_wait(void (*fn)(void *arg), void *arg);	/* runs fn, which may wait for a stopper; returns at once */
-void ks_wait(void);				/* from within fn: go on after the next stopper has run */
+void ks_may_wait(void (*fn)(void *arg), void *arg);	/* runs fn; returns when fn returns or calls ks_wait() */
+void ks_wait(void);				/* called by fn: returns after the next stop work has run */
 void ks_resume_waiters(void);
 
 /* ---- timer.c --------------------------------------------------------------------------------------------------- */
@@ -85,9 +85,9 @@ void ks_timer(s32 cpu);
 void ks_init_frequency(const struct ks_machine *machine);
 void ks_frequency_limits(s32 cpu, const struct fg_frequency_limits *limits);
 void ks_start_governors(void);
-extern u32 ks_asked_khz;	/* by a governor, 0: nothing since it was cleared */
+extern u32 ks_asked_khz;	/* last request of a governor; 0: none since governor.c cleared it */
 
-/* ---- governor.c: of the tree's schedutil ------------------------------------------------------------------------ */
+/* ---- governor.c ------------------------------------------------------------------------------------------------- */
 
 void ks_watch_governor(int cpu);
 s32 ks_read_governor(s32 cpu, struct fg_sugov *to);
@@ -108,9 +108,12 @@ struct css_set *ks_group_set(int group);
 
 void ks_inherit(struct task_struct *p, const struct ks_attr *attr);
 
-/* ---- watch.c: what is counted and told ------------------------------------------------------------------------- */
+/* ---- watch.c: work that is counted, events that are reported --------------------------------------------------- */
 
-/* Looks at run queues are counted as this kind of work; KS_NR_WORKS: not at all. Several in a row at one are one look. */
+/*
+ * A look is an access to a CPU's run queue by cpu_rq(), see looks.h. Looks count as this kind of work; KS_NR_WORKS:
+ * they do not count. Several looks in a row at the same CPU count as one.
+ */
 extern u32 ks_look_kind;
 extern int ks_look_last;
 void ks_count_look(int cpu);
@@ -122,10 +125,10 @@ static inline struct rq *ks_look(int cpu)
 	return &per_cpu(runqueues, cpu);
 }
 
-/* A wakeup asks whether a CPU is free. */
+/* Counts a call of available_idle_cpu() during a wakeup. */
 void ks_count_probe(int cpu);
 
-/* Sets what looks count as for a while; give the result to the next call. */
+/* Sets what looks count as. Returns what they counted as before, for the call that restores it. */
 static inline u32 ks_look_as(u32 kind)
 {
 	u32 was = ks_look_kind;
@@ -135,11 +138,11 @@ static inline u32 ks_look_as(u32 kind)
 	return was;
 }
 
-/* Why tasks move while this is set. */
+/* KS_CAUSE_*: reported with the migrations that happen while it is set. */
 extern u32 ks_cause;
 void ks_task_moves(struct task_struct *p, int to);
 void ks_watch_classes(void);
-/* The host knows that this one is queued: the last it was told of. */
+/* The task that was last reported to the host as enqueued. */
 extern struct task_struct *ks_told;
 void ks_tell_enqueued(struct task_struct *p);
 

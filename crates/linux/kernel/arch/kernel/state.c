@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* State that the rest of the kernel would keep, and the questions about it that the scheduler asks. */
+/* Global state that the scheduler reads and other parts of a kernel define: CPU and node masks, NOHZ, randomness. */
 #include "sim.h"
 #include <linux/kernel.h>
 #include <linux/nodemask.h>
@@ -14,7 +14,7 @@ unsigned int nr_cpu_ids = NR_CPUS;
 #define MASK_4(n) MASK_1(n), MASK_1((n) + 1), MASK_1((n) + 2), MASK_1((n) + 3)
 #define MASK_16(n) MASK_4(n), MASK_4((n) + 4), MASK_4((n) + 8), MASK_4((n) + 12)
 
-/* Row n + 1 starts with bit n; what precedes it in memory is empty. */
+/* As in kernel/cpu.c: row n + 1 starts with bit n, and the words before it are zero. */
 const unsigned long cpu_bit_bitmap[BITS_PER_LONG + 1][BITS_TO_LONGS(NR_CPUS)] = {
 	MASK_16(0), MASK_16(16), MASK_16(32), MASK_16(48),
 };
@@ -31,7 +31,7 @@ enum system_states system_state = SYSTEM_BOOTING;
 struct mm_struct init_mm;
 DEFINE_PER_CPU(struct pt_regs *, __irq_regs);
 
-/* Of which only the address is asked for. */
+/* The scheduler takes only the addresses of these. */
 DEFINE_PER_CPU(struct task_struct *, ksoftirqd);
 DEFINE_PER_CPU(struct cpuidle_device *, cpuidle_devices);
 
@@ -57,7 +57,7 @@ bool tick_nohz_tick_stopped_cpu(int cpu)
 }
 #endif
 
-/* How often the CPU went idle for so long that its tick was to stop: a governor takes one that never does for busy. */
+/* How often the CPU stopped its tick on going idle. schedutil takes a CPU that never does for busy. */
 static DEFINE_PER_CPU(unsigned long, idle_calls);
 
 #ifdef CONFIG_NO_HZ_COMMON
@@ -81,7 +81,7 @@ void ks_tick_stopped(s32 cpu, u32 stopped)
 	ks_leave();
 }
 
-/* ---- random numbers: drawn in the order of the calls ------------------------------------------------------------- */
+/* ---- random numbers: one sequence from the machine's seed -------------------------------------------------------- */
 
 static u64 random_state;
 

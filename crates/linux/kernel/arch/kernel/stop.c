@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The stopper of each CPU: a real task of the stop class. Works are queued for it here, it is woken and picked by the
- * scheduler's own code, and its works run when the host lets it.
+ * The stopper of each CPU, a task of the stop class. Stop works are queued here; the tree's code wakes and picks the
+ * stopper; the host then calls ks_stopper(), which runs the works.
  */
 #include "sim.h"
 
@@ -34,8 +34,9 @@ void ks_new_stopper(int cpu)
 }
 
 /*
- * A work keeps why the tasks that it moves will move: a balancer's works are the active kind. The member that would say
- * who waits is free for it, as those who wait look at what they wait for (see wait.c).
+ * A work stores ks_cause, which ks_stopper() restores for the migrations that the work makes; works of load balancing
+ * get KS_CAUSE_ACTIVE. It is stored in cpu_stop_work.done, which is unused here: waiters do not need a completion
+ * (wait.c).
  */
 static void queue_stop(int cpu, struct cpu_stop_work *work, cpu_stop_fn_t fn, void *arg)
 {
@@ -55,7 +56,7 @@ bool stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg, struct c
 	return true;
 }
 
-/* A work of somebody who waits for it. */
+/* A work that stop_one_cpu() waits for. */
 struct waited_work {
 	struct cpu_stop_work work;
 	cpu_stop_fn_t fn;
@@ -89,7 +90,7 @@ void ks_stopper(int cpu)
 
 	ks_enter(cpu);
 	if (current != stopper->task)
-		ks_call(fault, KS_FAULT_HOST, "the stopper is to run on a CPU where it is not current");
+		ks_call(fault, KS_FAULT_HOST, "the host runs the stopper of a CPU where it is not current");
 	while (!list_empty(&stopper->works)) {
 		struct cpu_stop_work *work = list_first_entry(&stopper->works, struct cpu_stop_work, list);
 

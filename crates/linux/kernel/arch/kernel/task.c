@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tasks: from the host's numbers to the kernel's structs, birth, wakeup, sleep and death. */
+/* Tasks: the host's numbers and the kernel's task_structs, attributes, fork, exec, wakeup, sleep and exit. */
 #include "sim.h"
 
-/* The host never uses a number twice, and its numbers are dense; a dead task leaves a hole. */
+/* By the host's number; NULL: the task is dead. */
 static struct task_struct **tasks;
 static int nr_tasks;
 
 struct task_struct *ks_task(int number)
 {
 	if (number < 0 || number >= nr_tasks || !tasks[number])
-		ks_call(fault, KS_FAULT_HOST, "the host names a task that does not live");
+		ks_call(fault, KS_FAULT_HOST, "the host names a task that does not exist");
 	return tasks[number];
 }
 
@@ -23,7 +23,7 @@ struct task_struct *ks_task_if(int number)
 	return tasks[number];
 }
 
-/* pid 0 is the idle tasks', those below it the stoppers'. */
+/* A task's pid is its number + 1; idle tasks have pid 0, stoppers negative ones. */
 int ks_task_number(const struct task_struct *p)
 {
 	return p && p->pid > 0 ? p->pid - 1 : KS_NONE;
@@ -45,8 +45,8 @@ static void remember(int number, struct task_struct *p)
 }
 
 /*
- * Structs of the dead are used again, and never given back: those whom they woke still point at them, as in the kernel,
- * and who reads such a pointer finds some task or other.
+ * task_structs of dead tasks. They are reused but never freed: last_wakee of a waker can still point at one, as in the
+ * kernel, and must stay readable. After reuse it points at an unrelated task.
  */
 static LLIST_HEAD(dead);
 
@@ -57,7 +57,7 @@ static struct task_struct *take_struct(void)
 	return node ? container_of(node, struct task_struct, wake_entry.llist) : kmalloc(sizeof(init_task), GFP_KERNEL);
 }
 
-/* A copy of the first task, which is what the tree's own initialisers made. */
+/* A copy of init_task, which the tree's own initialisers fill. */
 struct task_struct *ks_new_task(const char *comm, int pid)
 {
 	struct task_struct *p = take_struct();
@@ -87,7 +87,7 @@ void put_task_struct_rcu_user(struct task_struct *p)
 	llist_add(&p->wake_entry.llist, &dead);
 }
 
-/* References of the scheduler's own; the task itself goes when it is dead and switched away from. */
+/* Does nothing: put_task_struct_rcu_user() takes a task_struct back after the last switch from the dead task. */
 void __put_task_struct(struct task_struct *p)
 {
 }
@@ -135,7 +135,7 @@ struct new_affinity {
 	struct cpumask allowed;
 	int error;
 	bool done;
-	bool left_alone;	/* the call of the host has returned before it was done */
+	bool left_alone;	/* the call of the host returned first, so change_affinity() frees this */
 };
 
 static void change_affinity(void *arg)
@@ -148,7 +148,7 @@ static void change_affinity(void *arg)
 		kfree(new);
 }
 
-/* A change that has to wait for a stopper has found no error. */
+/* Returns 0 for a change that waits for a stopper: set_cpus_allowed_ptr() finds its errors before. */
 s32 ks_set_allowed(s32 cpu, s32 number, const u64 *allowed)
 {
 	struct new_affinity *new = kzalloc(sizeof(*new), GFP_KERNEL);
@@ -170,7 +170,7 @@ s32 ks_set_allowed(s32 cpu, s32 number, const u64 *allowed)
 	return error;
 }
 
-/* ---- birth ------------------------------------------------------------------------------------------------------ */
+/* ---- fork and exec ---------------------------------------------------------------------------------------------- */
 
 static struct task_struct *make_task(const struct ks_birth *birth)
 {
@@ -186,7 +186,7 @@ static struct task_struct *make_task(const struct ks_birth *birth)
 	return p;
 }
 
-/* Whom the parent woke last and how often that changed: a fork copies the whole struct. */
+/* The wakee statistics of wake_wide(), which a fork copies with the parent's task_struct. */
 static void inherit_wakees(struct task_struct *p, const struct task_struct *parent)
 {
 	p->last_wakee = parent->last_wakee;
@@ -194,7 +194,10 @@ static void inherit_wakees(struct task_struct *p, const struct task_struct *pare
 	p->wakee_flip_decay_ts = parent->wakee_flip_decay_ts;
 }
 
-/* The attributes are inherited: as long as they are copied, the child's parent is the child itself. */
+/*
+ * sched_fork() copies attributes from current. ks_inherit() has set them in the child already, so current is the child
+ * during sched_fork().
+ */
 static void fork_task(struct task_struct *p, const struct ks_birth *birth)
 {
 	struct kernel_clone_args args = { .cset = ks_group_set(birth->group) };
@@ -245,7 +248,7 @@ void ks_exec(s32 cpu, s32 number)
 	ks_leave();
 }
 
-/* ---- wakeup, sleep, death --------------------------------------------------------------------------------------- */
+/* ---- wakeup, sleep, exit ---------------------------------------------------------------------------------------- */
 
 void ks_wake(s32 cpu, s32 waker, s32 number, u32 sync)
 {
@@ -261,7 +264,7 @@ void ks_wake(s32 cpu, s32 waker, s32 number, u32 sync)
 	ks_cause = KS_CAUSE_WAKE;
 	ks_told = NULL;
 	default_wake_function(&(struct wait_queue_entry){ .private = p }, TASK_NORMAL, sync ? WF_SYNC : 0, NULL);
-	/* Still on its way by an interrupt otherwise. */
+	/* If it is not on a run queue, it is in a remote CPU's wakeup list and an IPI is pending. */
 	if (task_on_rq_queued(p) && ks_told != p)
 		ks_tell_enqueued(p);
 	ks_cause = KS_CAUSE_BALANCE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * High-resolution timers: one queue for each CPU, whose earliest entry the host knows. Timers fire where they were
- * started.
+ * High-resolution timers. Each CPU has one queue, whose earliest expiry is reported to the host. A timer fires on the
+ * CPU where it was started.
  */
 #include "sim.h"
 
@@ -125,7 +125,7 @@ ktime_t __hrtimer_get_remaining(const struct hrtimer *timer, bool adjust)
 	return ktime_sub(timer->node.expires, ktime_get());
 }
 
-/* The first expiry behind now in steps of interval; how many steps. */
+/* Moves the expiry past now in steps of interval. Returns the number of steps. */
 u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 {
 	s64 late = ktime_to_ns(ktime_sub(now, hrtimer_get_expires(timer)));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls that wait for a stopper: an affinity change of a running task, an exec. They run on a stack of their own. When
- * they have to wait, that stack is left as it is and the call of the host returns; after each work of a stopper it is
- * tried again.
+ * Calls that wait for a stopper: an affinity change of a running task, an exec. Each runs on its own stack. When it has
+ * to wait, it leaves that stack and the call of the host returns; after each stop work it resumes and checks again.
  *
- * DEVIATION: the task in whose name the call was made does not sleep meanwhile. It goes on running, and what is left of
- * its call costs it nothing.
+ * DEVIATION: the calling task does not sleep while its call waits. It keeps running, and the rest of its call costs it
+ * nothing.
  */
 #include "sim.h"
 #include "wait.h"
@@ -13,7 +12,7 @@
 #define WAITERS 64
 
 struct waiter {
-	void *stack;		/* of the host, see host/stack.c */
+	void *stack;		/* see host/stack.c */
 	void (*fn)(void *arg);
 	void *arg;
 	bool busy;
@@ -73,7 +72,7 @@ void ks_wait(void)
 	running = w;
 }
 
-/* Each that waits now has one try; who has to wait again queues up behind. */
+/* Resumes each waiter once. One that calls ks_wait() again is appended to waiting. */
 void ks_resume_waiters(void)
 {
 	LIST_HEAD(turn);
@@ -89,7 +88,7 @@ void ks_resume_waiters(void)
 	}
 }
 
-/* ks_core.c has these in place of the tree's, whose callers would sleep. */
+/* Replaces wait_for_completion() in the tree's core.c, see wait.h. */
 void ks_wait_for_completion(struct completion *x)
 {
 	while (!x->done)

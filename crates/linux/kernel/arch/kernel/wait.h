@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Before the tree's core.c: where it sleeps until a stopper is done, the call is suspended instead, see wait.c. */
+/* Included before the tree's core.c: where it would sleep until a stopper is done, it calls ks_wait(), see wait.c. */
 #ifndef KS_WAIT_H
 #define KS_WAIT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the host is told as it happens: placements, queueing, moves, and the work counted on the way. The class methods
- * are observed by taking their place in the classes, which the link script puts where they can be written.
+ * Reports placements, enqueues and migrations to the host, and counts the work in between. watch_*() replace methods of
+ * the fair and the RT class; the link script puts the classes into a writable section.
  */
 #include "sim.h"
 
@@ -10,7 +10,7 @@ int ks_look_last = -1;
 u32 ks_cause = KS_CAUSE_BALANCE;
 struct task_struct *ks_told;
 
-/* Of the placement that is being decided. */
+/* The placement that is being decided: whether it is a wakeup's, and the work counted. */
 static bool is_wake;
 static u32 probes, group_cpus;
 
@@ -33,7 +33,10 @@ void ks_count_probe(int cpu)
 	ks_call(work, KS_WORK_PROBE, 1);
 }
 
-/* RT tasks are pushed and pulled from many places; what moves them otherwise has set its own cause. */
+/*
+ * Pushes and pulls of RT tasks have many callers, none of which sets ks_cause; every other migration of an RT task has
+ * a cause that is not a balancing one.
+ */
 void ks_task_moves(struct task_struct *p, int to)
 {
 	bool balancing = ks_cause == KS_CAUSE_BALANCE || ks_cause == KS_CAUSE_NEWIDLE || ks_cause == KS_CAUSE_ACTIVE;
@@ -86,9 +89,9 @@ static u32 fg_wake_flags(int flags)
 }
 
 /*
- * What the looks of a placement count as. Forks and execs look at the statistics of groups. Of wakeups each question
- * whether a CPU is free counts, see ks_count_probe(), and nothing else, but where energy is estimated from what all CPUs
- * have to do.
+ * What the looks of a placement count as. Forks and execs look at the statistics of groups. In wakeups only calls of
+ * available_idle_cpu() count, see ks_count_probe(); with energy-aware scheduling looks count too, because
+ * find_energy_efficient_cpu() reads the utilization of all CPUs.
  */
 static u32 looks_of(u32 kind)
 {
@@ -133,7 +136,7 @@ static int watch_select(struct task_struct *p, int prev, int flags)
 
 static void watch_enqueue(struct rq *rq, struct task_struct *p, int flags)
 {
-	/* First, since queueing may ask for a reschedule. */
+	/* Counted first: enqueue_task() may request a reschedule, which must come after the cost. */
 	ks_call(work, KS_WORK_ENQUEUE, 1);
 	tree_class(p)->enqueue_task(rq, p, flags);
 	if (flags & ENQUEUE_WAKEUP)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Work that is put off runs when the call of the host is over: who uses it only wants to be out of its locks. */
+/* Workqueues: a work item runs at the end of the host's call. Its users need only that it runs without their locks. */
 #include "sim.h"
 #include <linux/workqueue.h>
 

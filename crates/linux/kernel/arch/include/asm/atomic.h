@@ -6,7 +6,7 @@
 #include <asm/barrier.h>
 #include <asm/cmpxchg.h>
 
-/* One thread runs all CPUs: plain arithmetic is indivisible. Every other form is made from these by the tree. */
+/* One thread runs all CPUs, so plain arithmetic is atomic. The tree derives every other atomic_* from these. */
 #define KS_ATOMIC_VOID(prefix, type, num, name, op)			\
 static __always_inline void prefix##_##name(num i, type *v)		\
 {									\
@@ -61,7 +61,7 @@ KS_ATOMIC_FETCH(prefix, type, num, xor, ^)
 KS_ATOMIC(arch_atomic, atomic_t, int)
 KS_ATOMIC(arch_atomic64, atomic64_t, s64)
 
-/* Names the tree asks for before it makes one of its own. */
+/* The tree tests these macros before it defines a fallback. */
 #define arch_atomic_xchg arch_atomic_xchg
 #define arch_atomic_cmpxchg arch_atomic_cmpxchg
 #define arch_atomic_add_return arch_atomic_add_return

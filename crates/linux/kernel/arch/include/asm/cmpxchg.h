@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* One thread runs all CPUs: a plain read, test and write is indivisible. */
+/* One thread runs all CPUs, so a plain read, test and write is atomic. */
 #define arch_xchg(ptr, new)						\
 ({									\
 	__typeof__(ptr) __xp = (ptr);					\

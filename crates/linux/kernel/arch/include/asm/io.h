@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* No device is ever touched. */
+/* There are no devices. */
 #define readb(a) 0
 #define readw(a) 0
 #define readl(a) 0

@@ -4,7 +4,7 @@
 
 #include <linux/const.h>
 
-/* No page is ever mapped; headers want types and sizes, and some inline functions want to be compiled. */
+/* No page is ever mapped. The tree's headers need these types and sizes, and their inline functions have to compile. */
 #define PAGE_SHIFT 12
 #define PAGE_SIZE (_AC(1, UL) << PAGE_SHIFT)
 #define PAGE_MASK (-PAGE_SIZE)
@@ -12,7 +12,7 @@
 
 #ifndef __ASSEMBLY__
 
-/* A type for each level of tables that are never made. */
+/* A type for each level of page tables. */
 #define KS_TABLE_ENTRY(name) typedef struct { unsigned long name; } name##_t
 KS_TABLE_ENTRY(pgd);
 KS_TABLE_ENTRY(pmd);
@@ -41,7 +41,7 @@ static inline void copy_page(void *to, const void *from)
 #define clear_user_page(page, user, struct_page) clear_page(page)
 #define copy_user_page(to, from, user, struct_page) copy_page(to, from)
 
-/* Addresses are what they are. */
+/* Physical, virtual and host addresses are the same. */
 #define __pa(address) ((unsigned long)(address))
 #define __va(address) ((void *)__pa(address))
 #define virt_addr_valid(address) 1

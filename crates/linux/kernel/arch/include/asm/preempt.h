@@ -4,7 +4,10 @@
 
 #include <asm-generic/preempt.h>
 
-/* Nobody schedules in the middle of a call of the host: it is told, and calls schedule() when the call is over. */
+/*
+ * The kernel never preempts during a call of the host. ks_leave() reports need_resched to the host, which calls
+ * schedule() after the call.
+ */
 #define should_resched(offset) false
 #define __preempt_count_dec_and_test() ({ __preempt_count_sub(1); false; })
 

@@ -14,7 +14,7 @@
 
 struct task_struct;
 
-/* Tasks have no kernel stack and no registers: schedule() returns in the name of the next one. */
+/* Tasks have neither a kernel stack nor registers: schedule() returns with the next task as current. */
 struct thread_struct {
 	int none;
 };

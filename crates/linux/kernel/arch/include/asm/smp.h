@@ -5,11 +5,11 @@
 #ifndef __ASSEMBLY__
 #include <linux/cpumask.h>
 
-/* The CPU whose code runs. */
+/* The CPU on which the host's call runs, see cpu.c. */
 extern int ks_cpu;
 #define raw_smp_processor_id() ks_cpu
 
-/* Two spellings: the generic name changed, and one of them is used by any tree. */
+/* The generic function was renamed to arch_smp_send_reschedule(); a tree calls one of the two. */
 void smp_send_reschedule(int cpu);
 void arch_smp_send_reschedule(int cpu);
 void arch_send_call_function_single_ipi(int cpu);

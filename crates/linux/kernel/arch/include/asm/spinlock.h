@@ -6,8 +6,8 @@
 #include <asm/spinlock_types.h>
 
 /*
- * One thread runs all CPUs and never leaves a critical section half way, so nobody can ever wait for a lock: who finds
- * one held has found a deadlock.
+ * One thread runs all CPUs and never switches CPUs within a critical section, so a lock is never contended. To find a
+ * lock held is a deadlock.
  */
 void ks_lock_fault(const char *what) __attribute__((noreturn, cold));
 
@@ -18,7 +18,7 @@ void ks_lock_fault(const char *what) __attribute__((noreturn, cold));
 static __always_inline void arch_spin_lock(arch_spinlock_t *l)
 {
 	if (unlikely(l->held))
-		ks_lock_fault("a spinlock that is already held is taken");
+		ks_lock_fault("a spinlock is taken that is already held");
 	l->held = 1;
 }
 
@@ -33,21 +33,21 @@ static __always_inline int arch_spin_trylock(arch_spinlock_t *l)
 static __always_inline void arch_spin_unlock(arch_spinlock_t *l)
 {
 	if (unlikely(!l->held))
-		ks_lock_fault("a spinlock that nobody holds is released");
+		ks_lock_fault("a spinlock is released that is not held");
 	l->held = 0;
 }
 
 static __always_inline void arch_read_lock(arch_rwlock_t *l)
 {
 	if (unlikely(l->readers < 0))
-		ks_lock_fault("a rwlock held for writing is taken for reading");
+		ks_lock_fault("a rwlock is taken for reading that is held for writing");
 	l->readers++;
 }
 
 static __always_inline void arch_write_lock(arch_rwlock_t *l)
 {
 	if (unlikely(l->readers))
-		ks_lock_fault("a rwlock that is already held is taken for writing");
+		ks_lock_fault("a rwlock is taken for writing that is already held");
 	l->readers = -1;
 }
 
@@ -64,14 +64,14 @@ static __always_inline int arch_write_trylock(arch_rwlock_t *l)
 static __always_inline void arch_read_unlock(arch_rwlock_t *l)
 {
 	if (unlikely(l->readers <= 0))
-		ks_lock_fault("a rwlock that nobody reads is released");
+		ks_lock_fault("a rwlock is released that is not held for reading");
 	l->readers--;
 }
 
 static __always_inline void arch_write_unlock(arch_rwlock_t *l)
 {
 	if (unlikely(l->readers != -1))
-		ks_lock_fault("a rwlock that nobody writes is released");
+		ks_lock_fault("a rwlock is released that is not held for writing");
 	l->readers = 0;
 }
 

@@ -7,7 +7,7 @@ typedef struct {
 } arch_spinlock_t;
 
 typedef struct {
-	int readers;	/* -1: a writer */
+	int readers;	/* -1: held for writing */
 } arch_rwlock_t;
 
 #define __ARCH_SPIN_LOCK_UNLOCKED { 0 }

@@ -4,7 +4,7 @@
 
 #include <asm/current.h>
 
-/* There are no stacks to switch: from here on the code runs in the name of the next task. */
+/* Tasks have no stacks to switch: only current changes. */
 #define switch_to(prev, next, last)	\
 do {					\
 	(last) = (prev);		\

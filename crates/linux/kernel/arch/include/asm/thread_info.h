@@ -27,7 +27,7 @@ struct thread_info {
 #define TIF_MEMDIE 6
 #define TIF_UPROBE 7
 #define TIF_PATCH_PENDING 8
-/* Not TIF_POLLING_NRFLAG: an idle CPU is woken by an interrupt. */
+/* TIF_POLLING_NRFLAG is not defined: an idle CPU does not poll and needs an IPI to wake up. */
 
 #define _TIF_SIGPENDING (1 << TIF_SIGPENDING)
 #define _TIF_NEED_RESCHED (1 << TIF_NEED_RESCHED)

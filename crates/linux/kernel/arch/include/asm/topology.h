@@ -5,7 +5,7 @@
 #include <linux/cpumask.h>
 #include <linux/types.h>
 
-/* All of it as the machine says, see ks_machine. */
+/* A CPU as struct ks_machine describes it. */
 struct ks_topology {
 	int package;
 	int core;
@@ -13,7 +13,7 @@ struct ks_topology {
 	unsigned long capacity;
 	unsigned long freq_scale;
 	unsigned long freq_ref;
-	unsigned long pressure;		/* hardware and, where the tree counts it so, cooling devices */
+	unsigned long pressure;		/* of hardware; of cooling devices too in trees without a cpufreq pressure */
 	cpumask_t smt;
 	cpumask_t clustered;
 	cpumask_t mc;

@@ -4,7 +4,7 @@
 
 #include <linux/string.h>
 
-/* There is no user space: what a system call would copy lies in this memory. */
+/* There is no user space: user pointers are pointers into the same memory. */
 static inline unsigned long ks_copy(void *to, const void *from, unsigned long n)
 {
 	memcpy(to, from, n);
