@@ -1,8 +1,9 @@
 //! Builds the C policy and writes the Rust twins of its header.
 //!
-//! `policy/fg.h` is the one declaration of every struct, constant and question; `features.h`, `rules.h`,
-//! `notes.h` and `balance_rules.h` are the tables of features, of rules, of what a decision notes and of how balancing ends.
-//! This script reads them (crates/cheader), writes `$OUT_DIR/fg.rs` (`build/twins.rs`) and `calls.rs` (`build/calls.rs`), and compiles a table of `sizeof` and `offsetof` with the policy, which `ffi::check_layout`
+//! `policy/fg.h` declares every struct, constant and function. `features.h`, `rules.h`, `notes.h` and `balance_rules.h`
+//! are tables of the features, of the placement rules, of the notes of a decision and of the outcomes of balancing.
+//! This script reads them (crates/cheader) and writes `$OUT_DIR/fg.rs` (`build/twins.rs`) and `calls.rs`
+//! (`build/calls.rs`). With the policy it compiles a table of `sizeof` and `offsetof`, which `ffi::check_layout`
 //! compares with Rust's own.
 
 #[path = "build/calls.rs"]
@@ -59,7 +60,7 @@ fn build() -> Result<(), String> {
         // A thirtieth faster than with 2.
         .opt_level(3)
         .flag("-fno-strict-aliasing")
-        // Nobody takes the place of a function of ours, so that they may be inlined into each other.
+        // No function can be interposed, so the compiler may inline all of them.
         .flag("-fvisibility=hidden")
         .flag_if_supported("-Wno-missing-field-initializers")
         .compile("fgpolicy");

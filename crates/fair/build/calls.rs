@@ -1,28 +1,29 @@
-//! Writes the policy's questions as safe Rust: methods of `World`, which is where the structs are, and functions where none of
-//! these is asked about. `world/calls.rs` and `ffi.rs` say why they are safe.
+//! Writes safe Rust wrappers of the policy's functions. A function with a parameter that points at a struct of `World`
+//! becomes a method of `World`, any other a plain function. `world/calls.rs` and `ffi.rs` say why they are safe.
 //!
-//! A parameter that points at a struct of the world becomes a number (of a CPU, a task, a domain, ...), one that points at
-//! another struct a reference, `FG_NULLABLE` an `Option`, `fg_bool` a `bool`. The system is not named: there is one.
+//! A pointer to a struct of the world becomes a number (of a CPU, a task, a domain, ...), a pointer to another struct a
+//! reference, `FG_NULLABLE` an `Option`, `fg_bool` a `bool`. A pointer to `fg_sys` is not a parameter: there is one
+//! system.
 
 use std::fmt::Write;
 
 use fairground_cheader::{rust_name, Function, Header, Pointer, Type};
 
-/// The system: every method has it.
+/// The system, passed by every method.
 const SYS: &str = "fg_sys";
 const CPU: &str = "fg_cpu";
 const TASK: &str = "fg_task";
 
-/// Structs of the world, and the slab of `World` that has them. CPUs and tasks are besides.
+/// Structs of the world other than CPUs and tasks, and the slab of `World` that holds them.
 const SLABS: [(&str, &str); 4] =
     [("fg_domain", "domains"), ("fg_tg", "tgs"), ("fg_sugov", "sugovs"), ("fg_em", "energy.ems")];
 
-/// What the header says with its marks.
+/// Marks of the header: a type name or a macro that qualifies a type.
 const BOOL: &str = "fg_bool";
 const ENTITY: &str = "fg_entity";
 const NULLABLE: &str = "FG_NULLABLE";
 
-/// What is asked of the world, and what is not.
+/// The wrappers, as Rust text.
 pub struct Calls {
     /// Methods of `World`.
     pub methods: String,
@@ -30,7 +31,7 @@ pub struct Calls {
     pub functions: String,
 }
 
-/// All questions of the header.
+/// Wrappers of all functions of the header.
 pub fn rust(header: &Header) -> Result<Calls, String> {
     let (mut methods, mut functions) = (String::new(), String::new());
     for function in &header.functions {
@@ -42,13 +43,14 @@ pub fn rust(header: &Header) -> Result<Calls, String> {
     Ok(Calls { methods: format!("// Written by build.rs from policy/fg.h.\nimpl World {{\n{methods}}}\n"), functions })
 }
 
-/// A pointer to what the world holds.
+/// Whether the type is a pointer to a struct of the world.
 fn is_of_world(ty: &Type) -> bool {
     let slab = SLABS.iter().any(|(name, _)| *name == ty.base);
     ty.pointer.is_some() && (slab || [SYS, CPU, TASK].contains(&ty.base.as_str()))
 }
 
-/// The function may write to the world: through a pointer, or through one in a struct that it is given.
+/// Whether the function may write to the world: through a parameter, or through a pointer in a struct that one points
+/// at.
 fn writes_world(header: &Header, function: &Function) -> bool {
     let is_writable = |ty: &Type| is_of_world(ty) && ty.pointer == Some(Pointer::Mut);
     let holds_writable = |ty: &Type| {
@@ -58,19 +60,19 @@ fn writes_world(header: &Header, function: &Function) -> bool {
     function.params.iter().any(|(_, ty)| is_writable(ty) || (!is_of_world(ty) && holds_writable(ty)))
 }
 
-/// A function in the making.
+/// The parts of a wrapper.
 struct Call<'a> {
     function: &'a Function,
     /// `name: type`.
     params: Vec<String>,
-    /// What C gets.
+    /// Arguments of the call of C.
     args: Vec<String>,
 }
 
 impl<'a> Call<'a> {
     fn new(function: &'a Function) -> Result<Call<'a>, String> {
         let mut call = Call { function, params: Vec::new(), args: Vec::new() };
-        // Entities are of this CPU's queue.
+        // The CPU whose queue the entities among the parameters are on.
         let cpu = function.params.iter().find(|(_, ty)| ty.base == CPU).map(|(name, _)| param_name(name));
         for (name, ty) in &function.params {
             let name = param_name(name);
@@ -87,7 +89,7 @@ impl<'a> Call<'a> {
         Ok(call)
     }
 
-    /// What the world holds, by its number.
+    /// Adds a parameter that names a struct of the world by its number.
     fn number(&mut self, name: &str, ty: &Type, cpu: Option<&str>) -> Result<(), String> {
         let slab = SLABS.iter().find(|(of, _)| *of == ty.base).map(|(_, slab)| slab);
         let is_read = ty.pointer == Some(Pointer::Const);
@@ -112,7 +114,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// A struct of the caller's.
+    /// Adds a parameter that refers to a struct of the caller's.
     fn reference(&mut self, name: &str, ty: &Type) {
         let (to, null, from) = match ty.pointer {
             Some(Pointer::Mut) => ("&mut ", "null_mut", "from_mut"),
@@ -129,7 +131,7 @@ impl<'a> Call<'a> {
         self.args.push(arg);
     }
 
-    /// `writes`: of a method, whether it writes to the world.
+    /// `writes`: whether the method writes to the world; none: it is not a method.
     fn write(&self, out: &mut String, writes: Option<bool>) {
         let this = match writes {
             None => "",
@@ -148,7 +150,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What Rust says for a result, and what makes that of C's.
+/// The result type in Rust, and the conversion from C's.
 fn result(ty: Option<&Type>) -> (String, &'static str) {
     match ty {
         None => (String::new(), ""),

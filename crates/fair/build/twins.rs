@@ -1,13 +1,13 @@
-//! Writes Rust for what the header declares.
+//! Writes the Rust twins of the header's constants, structs and functions, and of the tables beside it.
 
 use std::fmt::Write;
 
 use fairground_cheader::{camel, rust_name, Header, Kind, Layout, Member, Pointer, Struct, Type};
 
-/// The struct whose twin is `fairground_machine::CpuMask`, which `ffi` names as it is here.
+/// The struct whose twin is `fairground_machine::CpuMask`; `ffi` imports it.
 const MASK: &str = "fg_mask";
 
-/// What the header counts of the tables beside it: the layout table begins with these.
+/// Constants of the header for the lengths of the tables beside it. The layout table begins with them.
 const NUMBERS: [&str; 4] = ["FG_NR_FEATURES", "FG_NR_RULES", "FG_NR_NOTES", "FG_NR_BALANCE_RULES"];
 
 /// The calls of the tables beside the header, each with its arguments.
@@ -41,7 +41,7 @@ pub fn rust(header: &Header, tables: &Tables) -> Result<String, String> {
     Ok(out)
 }
 
-/// What both compilers say of the structs. The member of the mask is private.
+/// The sizes and offsets that both compilers report. The mask is left out: its member is private in Rust.
 pub fn layout(header: &Header, tables: &Tables) -> Layout {
     let mut layout = Layout::default();
     let lengths = [&tables.features, &tables.rules, &tables.notes, &tables.balance_rules].map(Vec::len);
@@ -79,7 +79,7 @@ fn structure(out: &mut String, s: &Struct) {
     fields(out, s);
 }
 
-/// The members by name, for whoever writes a struct down or reads it back. Pointers are none.
+/// `Fields` for a struct: its members by name, without pointers. Used to write a struct as text and to read it back.
 fn fields(out: &mut String, s: &Struct) {
     let name = camel(&s.name);
     let _ = writeln!(out, "impl Fields for {name} {{");
@@ -133,7 +133,7 @@ fn feature_table(out: &mut String, header: &Header, features: &[Vec<String>]) ->
     Ok(())
 }
 
-/// The rules of the calls of `macro_name`, and constants for their places in the table `table`.
+/// Writes the table `table` of the rules, one for each call of `macro_name`, and a constant for each rule's index.
 fn rule_table(
     out: &mut String,
     header: &Header,

@@ -1,8 +1,8 @@
-//! Our own scheduler, `fair:PRESET+feature-feature`: the C policy of `policy/` with the topology, the run queues and
-//! the passes around it.
+//! The scheduler model `fair:PRESET+feature-feature`: the C policy of `policy/`, and the topology, run queues and
+//! balance passes around it.
 //!
-//! Everything that decides or computes is C over explicit structs, and those structs are the storage here (`World`);
-//! this crate keeps what the policy leaves to its caller: the containers, the order of events, time and its price.
+//! The policy decides and computes. Its C structs are the storage (`World`). This crate implements what the policy
+//! leaves to its caller: the containers, the order of the calls, time, and the cost of work.
 //!
 //! | module | what |
 //! |---|---|
@@ -10,17 +10,16 @@
 //! | [`Topology`] | machine -> scheduling domains and groups (spec 1) |
 //! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
 //! | `world` | the policy's structs of a machine, and its functions as methods |
-//! | `sequence` | enqueue, dequeue, pick, detach, attach, balance passes: once, for all three below |
+//! | `sequence` | enqueue, dequeue, pick, detach, attach, balance passes: shared by the three hosts below |
 //! | [`Fair`] | the scheduler of a simulation: [`fairground_sim::Scheduler`] |
-//! | [`PolicySandbox`] | the policy, shown the state of a real kernel |
-//! | [`ReplayedState`] | its state, kept by what a recording tells |
+//! | [`PolicySandbox`] | the policy on the state of a real kernel |
+//! | [`ReplayedState`] | the policy's state, updated from the events of a recording |
 //!
-//! Task groups bound the utilization clamps of their tasks (`scheduler/groups.rs`), and share CPUs by weight, on one level
-//! (`sequence/task_group.rs`).
+//! Task groups bound the utilization clamps of their tasks (`scheduler/groups.rs`), and share CPUs by weight, on one
+//! level (`sequence/task_group.rs`).
 //!
-//! DEVIATION: what it is not, yet (spec 11.3): RT tasks are not pushed or pulled, task groups with weights are not nested, no
-//! bandwidth control, no NUMA faults.
-//! `DEVIATION:` marks each place in the code.
+//! DEVIATION: not implemented (spec 11.3): push and pull of RT tasks, nested task groups with weights, bandwidth
+//! control, NUMA faults. `DEVIATION:` marks each place in the code.
 //!
 //! ```
 //! use fairground_fair::{Features, features};

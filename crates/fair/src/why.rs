@@ -1,25 +1,25 @@
-//! Why a placement ended where it did: the policy's own notes, and the circumstances around them.
+//! The reasons of a placement: the policy's notes (`policy/notes.h`), and notes on the wakeup itself.
 
 use fairground_machine::CpuId;
 use fairground_sim::{Reason, NO_RULE};
 
 use crate::ffi::*;
 
-/// What this crate notes; numbered behind the policy's [`NOTES`].
+/// Notes of this crate; their numbers follow those of the policy's [`NOTES`].
 const OWN_NOTES: [&str; 3] =
     ["sync: the waker is about to sleep", "woken from an interrupt", "not kept: {a:further look}"];
 const SYNC: usize = 0;
 const INTERRUPT: usize = 1;
 const LOST: usize = 2;
 
-/// The words of a note of a [`Reason`] given by [`reasons`]; empty for an unknown one. Numbers have places in them, see
-/// [`fairground_sim::Scheduler::note_text`].
+/// The text of a note of a [`Reason`] from [`reasons`]; empty for an unknown one. It has placeholders for the numbers,
+/// see [`fairground_sim::Scheduler::note_text`].
 pub fn note_text(note: u16) -> &'static str {
     let note = usize::from(note);
     NOTES.get(note).or_else(|| OWN_NOTES.get(note.checked_sub(NOTES.len())?)).copied().unwrap_or("")
 }
 
-/// An empty list for one placement, kept in `slot` between placements.
+/// An empty list of notes for one placement. Takes it from `slot`, where the caller keeps it between placements.
 pub(crate) fn take(slot: &mut Option<Box<FgWhy>>) -> Box<FgWhy> {
     let mut why = slot.take().unwrap_or_else(|| Box::new(FgWhy::zeroed()));
     clear(&mut why);
@@ -31,8 +31,8 @@ pub(crate) fn clear(why: &mut FgWhy) {
     (why.nr, why.lost) = (0, 0);
 }
 
-/// What led to a verdict: the circumstances (`flags` are `FG_WF_*`), then what the policy looked at. Rules are numbered
-/// as by [`crate::rules`], notes as by [`note_text`].
+/// The reasons of a verdict: what `flags` (`FG_WF_*`) say of the wakeup, then the policy's notes. Rules are numbered as
+/// by [`crate::rules`], notes as by [`note_text`].
 pub fn reasons(flags: u32, why: &FgWhy) -> impl Iterator<Item = Reason> + '_ {
     let sync = (flags & FG_WF_SYNC != 0).then(|| own(SYNC, 0));
     let interrupt = (flags & FG_WF_IRQ != 0).then(|| own(INTERRUPT, 0));

@@ -1,5 +1,5 @@
-//! One attempt to balance a domain on a state that was shown: load_balance and the stopper's push as simulations run them,
-//! with the queues of a real kernel.
+//! One attempt to balance a domain on the state of a real kernel: load_balance and active balance as simulations run
+//! them, on the kernel's queues.
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{MigrateCause, TaskId};
@@ -10,10 +10,10 @@ use crate::rules;
 use crate::sequence::{Host, RunQueues, Source};
 use crate::world::World;
 
-/// The circumstances of an attempt.
+/// The arguments of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BalanceInput {
-    /// The CPU that balances, or for which another one does.
+    /// The destination CPU, which balances or for which another CPU does.
     pub cpu: CpuId,
     /// Index of one of its domains, the lowest first.
     pub domain: usize,
@@ -30,22 +30,22 @@ pub struct BalanceInput {
 pub struct SourceQueue {
     /// Its CPU.
     pub cpu: CpuId,
-    /// ns: the time to which its clock is brought.
+    /// ns: the time that its clock is updated to.
     pub clock: u64,
     /// ns: interrupt time of the CPU by then.
     pub irq_ns: u64,
-    /// Its fair tasks in the order of cfs_tasks, the one that is looked at first in front.
+    /// Its fair tasks in the order in which detach_tasks goes through cfs_tasks.
     pub tasks: Vec<u32>,
 }
 
 /// What happened in an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// A group has too much.
+    /// A busiest group was found.
     Found {
         /// Its lowest CPU.
         group: CpuId,
-        /// The busiest queue of the group; none if no queue can give.
+        /// The CPU of the group's busiest queue; none: the group has no queue to pull from.
         src: Option<CpuId>,
         /// `FG_MIGRATE_*`.
         migration: u32,
@@ -58,7 +58,7 @@ pub enum Move {
         task: u32,
         /// CPU whose queue it leaves (`src_cpu`).
         from: CpuId,
-        /// CPU that pulls it, or is pushed to (`dst_cpu`).
+        /// CPU that it moves to (`dst_cpu`).
         to: CpuId,
     },
 }
@@ -68,20 +68,20 @@ pub enum Move {
 pub struct BalanceResult {
     /// False: another CPU balances this domain.
     pub ours: bool,
-    /// What the attempt did, in the order in which the kernel would.
+    /// What the attempt did, in the kernel's order.
     pub moves: Vec<Move>,
     /// The source's stopper was asked to push its current task.
     pub active: bool,
-    /// How the first look ended: a name of `balance_rules.h`.
+    /// How the first find_busiest_group ended: a name of `balance_rules.h`.
     pub rule: &'static str,
 }
 
-/// The queues that a kernel showed, as host of the sequences. Work costs nothing: the kernel's clock stands still.
+/// Host of the sequences over the queues read from a kernel. Work costs nothing: the kernel's clock does not advance.
 struct SandboxHost<'a> {
     jiffies: u64,
-    /// Sources that were not looked at yet.
+    /// Sources that were not chosen yet.
     sources: std::slice::Iter<'a, SourceQueue>,
-    /// The last one that was.
+    /// The source chosen last.
     source: Option<&'a SourceQueue>,
     result: BalanceResult,
 }
@@ -117,7 +117,7 @@ impl Host for SandboxHost<'_> {
         if self.result.rule.is_empty() {
             self.result.rule = rule_name(b.rule);
         }
-        // A look that ends balanced may have had a candidate.
+        // A search that ends as balanced may have had a candidate for the busiest group.
         let has_group = found || b.rule == FG_BALANCE_RULE_NO_QUEUE;
         if let Some(group) = world.busiest_group(b).filter(|_| has_group) {
             let src = CpuId::try_from(b.src_cpu).ok().filter(|_| found);
@@ -126,7 +126,7 @@ impl Host for SandboxHost<'_> {
     }
 
     fn balance_source(&mut self, rqs: &mut RunQueues, b: &FgBalance) -> Source {
-        // A queue with nothing to pull is not asked for its tasks.
+        // The kernel does not go through the tasks of a queue with one task or none.
         if rqs.world.cpus[b.src_cpu as usize].nr_running <= 1 {
             return Source::Pull;
         }
@@ -142,7 +142,7 @@ impl Host for SandboxHost<'_> {
         self.result.active = active;
     }
 
-    /// The stopper is one more on its queue.
+    /// Counts the stopper on its queue.
     fn push_requested(&mut self, world: &mut World, cpu: usize) {
         world.add_nr_running(cpu);
     }
@@ -162,8 +162,8 @@ fn fill(rqs: &mut RunQueues, source: &SourceQueue) {
 }
 
 impl PolicySandbox {
-    /// Carries an attempt out on the shown state, which it changes. It ends early where the policy chooses a source that
-    /// is not among [`BalanceInput::sources`].
+    /// Carries out an attempt on the sandbox's state and changes it. Ends early if the policy chooses a source that is
+    /// not among [`BalanceInput::sources`].
     pub fn balance(&mut self, input: &BalanceInput) -> BalanceResult {
         let sd = self.queues.world.chain(input.cpu as usize)[input.domain];
         let mut host = SandboxHost::new(input.jiffies, &input.sources);
@@ -177,11 +177,11 @@ impl PolicySandbox {
         result
     }
 
-    /// What the stopper of a queue's CPU moves that has been asked to push a task away (`active` in `policy/fg.h`). It changes
-    /// the shown state: the task is on the other CPU, its domain counts no failures any more, and the stopper may be asked
-    /// again.
+    /// Active balance: the task that the stopper of a queue's CPU pushes away (`active` in `policy/fg.h`). Changes the
+    /// sandbox's state: the task is on the other CPU, the failures of the domain are reset, and the stopper may be
+    /// asked again.
     pub fn push(&mut self, source: &SourceQueue) -> Option<Move> {
-        // A task's load is not asked for, so neither is the jiffy.
+        // Active balance reads no task load, so the jiffies do not matter.
         let mut host = SandboxHost::new(0, &[]);
         host.source = Some(source);
         fill(&mut self.queues, source);
@@ -295,7 +295,7 @@ mod tests {
         (0..4).for_each(|task| shown.task_mut(task).allowed.clear(0));
         assert_eq!(shown.push(&queue(&[2, 1, 3, 0])[0]), None);
         assert_eq!((shown.cpu_mut(1).active_balance, shown.domain_mut(0, 0).nr_balance_failed), (0, 6));
-        // Nobody has asked it.
+        // Its active_balance is not set.
         assert_eq!(crowded("").push(&queue(&[1])[0]), None);
     }
 }

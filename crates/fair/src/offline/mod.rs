@@ -1,4 +1,4 @@
-//! The policy without a simulation: shown the state of a real kernel, or kept by what a recording tells.
+//! The policy without a simulation: on the state of a real kernel, or on a state updated from a recording.
 
 mod balance;
 mod replay;

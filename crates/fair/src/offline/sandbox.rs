@@ -1,4 +1,4 @@
-//! [`PolicySandbox`]: our policy, shown a state that is not its own, and asked what it would do.
+//! [`PolicySandbox`]: the policy's decisions on the state of another scheduler.
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
@@ -8,41 +8,41 @@ use crate::topology::{Options, Topology};
 use crate::world::{Pointers, WakeArgs, World};
 use crate::{rules, why, FairError, Features};
 
-/// The policy's structs of one machine, with our topology, to be overwritten with somebody else's state.
+/// The policy's structs of one machine, with this crate's topology, to be overwritten with the state of a real kernel.
 ///
 /// ```text
 /// PolicySandbox::new -> at each decision: cpu_mut, task_mut, ... <- the state of the real kernel
-///                                 point                  <- who is current, and the buddies
-///                                 select, pick           -> what we would do
+///                                 point                  <- the current task and the buddies
+///                                 select, pick           -> the policy's decision
 /// ```
 ///
-/// Pointers in the structs are this object's: they are written by [`Self::new`] and [`Self::point`] alone.
+/// Callers must not write pointers in the structs: only [`Self::new`] and [`Self::point`] set them.
 pub struct PolicySandbox {
     topology: Topology,
     pub(super) queues: RunQueues,
 }
 
-/// The circumstances of a placement.
+/// The arguments of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placing {
-    /// Who is placed; [`FgTask::cpu`] of it is where it was.
+    /// The task to place; its [`FgTask::cpu`] is its previous CPU.
     pub task: u32,
-    /// Whose code runs on `this_cpu`, interrupted or not; none while it idles.
+    /// The current task of `this_cpu`, which may be interrupted; none: it idles.
     pub current: Option<u32>,
     /// ns, clock of `this_cpu`.
     pub now: u64,
-    /// The deciding code runs here.
+    /// select_task_rq runs on this CPU.
     pub this_cpu: CpuId,
     /// `FG_WF_*`.
     pub flags: u32,
 }
 
-/// A set of groups that several domains share: they differ in which of them comes first.
+/// A ring of groups that several domains share, each with another first group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupRing {
     /// A CPU with a domain of these groups.
     pub cpu: CpuId,
-    /// Which of its domains, from below.
+    /// Index of that domain, 0: the lowest.
     pub domain: usize,
 }
 
@@ -59,13 +59,14 @@ impl PolicySandbox {
         Ok(PolicySandbox { topology, queues: RunQueues::new(world) })
     }
 
-    /// schedutil sets all clocks: there are energy models, and performance domains where wakeups may go by them.
+    /// schedutil sets all clocks from now on: builds energy models, and performance domains where wakeups may be
+    /// energy-aware.
     pub fn start_governor(&mut self, machine: &Machine) {
         self.queues.world.start_energy_awareness(machine, &self.topology);
         self.queues.world.start_governor(machine);
     }
 
-    /// What schedutil knows of the clock of a CPU, to be overwritten; none if it does not set it.
+    /// schedutil's state of the clock of a CPU, to be overwritten; none if it does not set it.
     pub fn sugov_mut(&mut self, cpu: CpuId) -> Option<&mut FgSugov> {
         self.queues.world.sugov_mut(cpu as usize)
     }
@@ -80,8 +81,8 @@ impl PolicySandbox {
         self.queues.world.models(cpu as usize)
     }
 
-    /// schedutil is told that the utilization of a CPU has changed, and changes what it knows. `flags`, and the answer:
-    /// `FG_FREQUENCY_*`.
+    /// cpufreq_update_util: reports a change of a CPU's utilization to schedutil, which updates its state. `flags` and
+    /// the result: `FG_FREQUENCY_*`.
     pub fn update_frequency(&mut self, cpu: CpuId, flags: u32) -> u32 {
         self.queues.world.update_frequency(cpu as usize, flags)
     }
@@ -106,7 +107,7 @@ impl PolicySandbox {
         &mut self.queues.world.cpus[cpu as usize]
     }
 
-    /// A task, to be overwritten. It comes into being if it is new.
+    /// A task, to be overwritten; created if it does not exist.
     pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
         self.queues.world.tasks.grow_to(task as usize);
         self.queues.world.task_mut(task)
@@ -117,7 +118,7 @@ impl PolicySandbox {
         self.queues.world.root(cpu as usize)
     }
 
-    /// What the CPUs behind the last-level cache of `cpu` share, to be overwritten; none if it has no such domain.
+    /// The sched_domain_shared of the last-level cache of `cpu`, to be overwritten; none if it has no such domain.
     pub fn llc_mut(&mut self, cpu: CpuId) -> Option<&mut FgLlc> {
         self.queues.world.llc_mut(cpu as usize)
     }
@@ -139,7 +140,7 @@ impl PolicySandbox {
         self.queues.world.group_mut(domain, g)
     }
 
-    /// All sets of groups, each once.
+    /// All rings of groups, each once.
     pub fn rings(&self) -> Vec<GroupRing> {
         let plan = self.topology.plan();
         let mut seen = vec![false; plan.rings.len()];
@@ -167,8 +168,7 @@ impl PolicySandbox {
         self.queues.world.pointers(cpu as usize)
     }
 
-    /// Where the policy puts the task. `why`: where it is to note what it looks at, in place of what is there. Changes
-    /// nothing.
+    /// The policy's placement of the task. `why`: receives its notes; old ones are cleared. Does not change the state.
     pub fn select(&mut self, placing: &Placing, mut why: Option<&mut FgWhy>) -> FgVerdict {
         if let Some(why) = &mut why {
             why::clear(why);
@@ -181,7 +181,7 @@ impl PolicySandbox {
         self.queues.world.select(placing.task, &args, why)
     }
 
-    /// Which task the policy runs next on `cpu`, of the current one and `queued`: the others in the order of the
+    /// The task that the policy runs next on `cpu`: the current one or one of `queued`, which are in the order of the
     /// kernel's tree. None: the CPU idles.
     pub fn pick(&mut self, cpu: CpuId, queued: &[u32]) -> Option<u32> {
         self.queues.clear();
@@ -190,17 +190,18 @@ impl PolicySandbox {
     }
 }
 
-/// One PELT step on the sums of a signal (spec 2.2). `now`: ns of its clock. True: the averages are due.
+/// ___update_load_sum: updates the sums of a signal (spec 2.2). `now`: ns of its clock. True: the averages must be
+/// updated.
 pub fn pelt_update(sa: &mut FgAvg, now: u64, load: u64, runnable: u32, running: bool) -> bool {
     ffi::pelt_update(sa, now, load, runnable, running)
 }
 
-/// The averages of a signal, made anew from its sums. `weight`: of load_avg, 1 for a run queue.
+/// ___update_load_avg: computes the averages of a signal from its sums. `weight`: of load_avg, 1 for a run queue.
 pub fn pelt_averages(sa: &mut FgAvg, weight: u64) {
     ffi::pelt_averages(sa, weight)
 }
 
-/// A note of the policy in words: its text with the numbers in their places, and the rule that was being tried.
+/// A note of the policy as text: the rule that was tried, and the note's text with its numbers filled in.
 pub fn note_words(note: &FgNote) -> String {
     let mut words = format!("{}: ", rules::numbered(&RULES, note.rule.into()).title());
     let mut rest = NOTES.get(usize::from(note.id)).copied().unwrap_or("unknown note");

@@ -1,5 +1,6 @@
-//! What an attempt to balance a domain needs beside the policy's questions: its [`FgBalance`], sums that are up to date, and
-//! what the kernel keeps in one object where the policy has several.
+//! Methods around the policy's functions for balancing a domain: they make its [`FgBalance`], update the sums that it
+//! reads, and keep twins equal. Twins are groups of different rings whose state the kernel keeps in one
+//! sched_group_capacity; the policy keeps it in each group.
 
 use super::slabs::World;
 use crate::ffi::*;
@@ -13,16 +14,16 @@ impl World {
         b
     }
 
-    /// The stopper's attempt, for [`Self::active_begin`].
+    /// The stopper's attempt (active balance), for [`Self::active_begin`].
     pub fn active_balance(&self, jiffies: u64) -> FgBalance {
         FgBalance { jiffies, ..FgBalance::zeroed() }
     }
 
-    /// [`Self::find_busiest`], with sums of groups and with twins.
+    /// [`Self::find_busiest`]; updates the sums of groups before and the twins after it.
     pub fn find_busiest_queue(&mut self, b: &mut FgBalance) -> bool {
         let Some(sd) = self.domain_of(b) else { return false };
         self.renew_sums(sd);
-        // The look may renew the capacity of its CPU.
+        // It may update the capacity of dst_cpu.
         self.cpus.touch(b.dst_cpu as usize);
         let before = self.shared_of(sd);
         let found = self.find_busiest(b);
@@ -32,32 +33,32 @@ impl World {
         found
     }
 
-    /// [`Self::balance_next`], with twins.
+    /// [`Self::balance_next`]; updates the twins.
     pub fn finish_round(&mut self, b: &mut FgBalance) -> u32 {
         let next = self.balance_next(b);
         self.tell_twins_above(b);
         next
     }
 
-    /// [`Self::balance_end`], with twins.
+    /// [`Self::balance_end`]; updates the twins.
     pub fn finish_balance(&mut self, b: &mut FgBalance) -> bool {
         let active = self.balance_end(b);
         self.tell_twins_above(b);
         active
     }
 
-    /// [`Self::update_group_capacity`] (spec 1.8 for the local group of a domain), with twins.
+    /// [`Self::update_group_capacity`] (spec 1.8) for the local group of a domain; updates its twins.
     pub fn renew_group_capacity(&mut self, sd: usize, cpu: usize, jiffies: u64) {
         self.update_group_capacity(sd, cpu, jiffies);
         self.tell_twins(sd);
     }
 
-    /// The domain that is balanced.
+    /// The domain that `b` balances.
     pub fn domain_of(&self, b: &FgBalance) -> Option<usize> {
         self.domains.index_of(b.sd)
     }
 
-    /// The imbalanced flag is set and cleared a level up.
+    /// Updates the twins in the parent domain, where balancing sets and clears the imbalanced flag.
     fn tell_twins_above(&mut self, b: &FgBalance) {
         let parent = self.domain_of(b).and_then(|sd| self.domains.index_of(self.domains[sd].parent));
         if let Some(parent) = parent {
@@ -65,7 +66,7 @@ impl World {
         }
     }
 
-    /// Groups that stand for the same CPUs as the local one of `sd` elsewhere learn what it has.
+    /// Copies the shared state of the local group of `sd` to its twins.
     fn tell_twins(&mut self, sd: usize) {
         let Some(id) = self.groups.index_of(self.domains[sd].groups) else { return };
         let shared = Shared::of(&self.groups[id]);
@@ -74,13 +75,13 @@ impl World {
         }
     }
 
-    /// What the local group of `sd` shares with its twins.
+    /// The state that the local group of `sd` shares with its twins.
     fn shared_of(&self, sd: usize) -> Option<Shared> {
         self.groups.index_of(self.domains[sd].groups).map(|id| Shared::of(&self.groups[id]))
     }
 }
 
-/// What groups that stand for the same CPUs have in common besides those.
+/// The state that twins share: the kernel's sched_group_capacity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shared {
     capacity: u64,

@@ -1,4 +1,4 @@
-//! The run queues, and which of them may have changed.
+//! The run queues, and a mask of those that may have changed.
 
 use std::ops::{Index, IndexMut};
 
@@ -7,14 +7,14 @@ use fairground_machine::{CpuId, CpuMask};
 use crate::ffi::*;
 use crate::storage::Slab;
 
-/// Run queues by CPU. Who may write to one touches it.
+/// Run queues by CPU. Every access that may write to one marks it as touched.
 pub(crate) struct Cpus {
     slab: Slab<FgCpu>,
     touched: CpuMask,
 }
 
 impl Cpus {
-    /// All of them count as touched.
+    /// Marks all of them as touched.
     pub fn new(cpus: Vec<FgCpu>) -> Cpus {
         Cpus { touched: CpuMask::first_n(cpus.len()), slab: Slab::new(cpus) }
     }
@@ -24,31 +24,31 @@ impl Cpus {
         self.slab.len()
     }
 
-    /// The address of a run queue that is about to be written. Panics if there is no such CPU.
+    /// The address of a run queue, for writing: marks it as touched. Panics if there is no such CPU.
     #[inline]
     pub fn ptr(&mut self, cpu: usize) -> *mut FgCpu {
         self.touched.set(cpu as CpuId);
         self.slab.ptr(cpu)
     }
 
-    /// The address of a run queue that is only read. Panics if there is no such CPU.
+    /// The address of a run queue, for reading. Panics if there is no such CPU.
     #[inline]
     pub fn peek(&self, cpu: usize) -> *const FgCpu {
         self.slab.ptr(cpu)
     }
 
-    /// A run queue is about to be written by other ways.
+    /// Marks a run queue as touched that is written through another pointer.
     #[inline]
     pub fn touch(&mut self, cpu: usize) {
         self.touched.set(cpu as CpuId);
     }
 
-    /// Those touched since they were last taken.
+    /// CPUs touched since the last [`Self::take_touched`].
     pub fn touched(&self) -> &CpuMask {
         &self.touched
     }
 
-    /// Those of `span` touched since they were last taken: they are taken.
+    /// Returns the touched CPUs of `span` and clears their marks.
     pub fn take_touched(&mut self, span: &CpuMask) -> CpuMask {
         let taken = self.touched.and(span);
         self.touched = self.touched.minus(&taken);

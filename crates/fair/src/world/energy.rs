@@ -1,7 +1,7 @@
-//! Energy models and performance domains: what an energy-aware wakeup goes by (spec 1.11 and 8.2).
+//! Energy models and performance domains, which energy-aware wakeups read (spec 1.11 and 8.2).
 //!
-//! A partition has performance domains if, and only if, wakeups in it may be energy-aware: its capacities differ, no CPU
-//! has a sibling thread, schedutil sets every clock, and the power of every operating point is known.
+//! A partition has performance domains if, and only if, wakeups in it may be energy-aware: its capacities differ, there
+//! is no SMT, schedutil sets every clock, and the power of every operating point is known.
 
 use fairground_machine::{CpuMask, FreqDomain, Machine, Opp};
 
@@ -10,15 +10,16 @@ use crate::ffi::*;
 use crate::storage::Slab;
 use crate::topology::Topology;
 
-/// What the kernel's limit is compared with: up to v6.6 it has none of it beyond that.
+/// EM_MAX_COMPLEXITY: up to v6.6 a partition of greater complexity gets no performance domains.
 const MAX_COMPLEXITY: usize = 2048;
 
 impl World {
-    /// schedutil is there: builds the performance domains of the partitions that may have some.
+    /// Builds the energy models, and the performance domains of the partitions that may have them. Called once
+    /// schedutil sets the clocks.
     pub fn start_energy_awareness(&mut self, machine: &Machine, topology: &Topology) {
         self.build_models(machine);
         let eligible = (0..topology.partitions().len()).filter(|root| self.may_be_aware(machine, *root));
-        // The list of a partition grows at its head, from its first CPU to its last.
+        // As in build_perf_domains(): walks a partition from its first CPU to its last and adds to the list's head.
         let members: Vec<_> = eligible.flat_map(|root| clocks_of(machine, &self.roots[root].span, root)).collect();
         self.energy.pds = Slab::new(members.iter().map(|_| FgPd::zeroed()).collect());
         for (id, (root, domain)) in members.iter().enumerate() {
@@ -29,7 +30,7 @@ impl World {
         self.sys_mut().eas = u32::from(!members.is_empty());
     }
 
-    /// The energy models of the performance domains that wakeups of a CPU's partition look at, in their order.
+    /// The energy models of the performance domains of a CPU's partition, in the list's order.
     pub fn models(&self, cpu: usize) -> Vec<(CpuMask, Vec<FgOpp>)> {
         let mut models = Vec::new();
         // SAFETY: link_cpus points it at a root of the slab.
@@ -63,7 +64,7 @@ impl World {
         self.sys().feat.value[feature] != 0
     }
 
-    /// One model a clock, in the machine's order.
+    /// One model for each clock, in the machine's order.
     fn build_models(&mut self, machine: &Machine) {
         let opp = |o: &Opp| FgOpp { khz: o.khz, power: o.model_uw(), ..FgOpp::zeroed() };
         let domains = &machine.freq_domains;
@@ -80,7 +81,7 @@ impl World {
     }
 }
 
-/// A partition and each of the clocks of its CPUs, by first CPU.
+/// Pairs of the partition `root` and a clock of its CPUs, by first CPU.
 fn clocks_of(machine: &Machine, span: &CpuMask, root: usize) -> Vec<(usize, usize)> {
     let mut clocks: Vec<usize> = Vec::new();
     for cpu in span.iter() {
@@ -92,7 +93,7 @@ fn clocks_of(machine: &Machine, span: &CpuMask, root: usize) -> Vec<(usize, usiz
     clocks.into_iter().map(|clock| (root, clock)).collect()
 }
 
-/// Performance domains, times their operating points and CPUs.
+/// The number of performance domains times the number of operating points and CPUs.
 fn complexity(span: &CpuMask, domains: &[&FreqDomain]) -> usize {
     let opps: usize = domains.iter().map(|d| d.opps.len()).sum();
     domains.len() * (opps + span.count())
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
     use crate::{Features, Options};
 
-    /// A world with schedutil, after `change` has changed what it was laid out from.
+    /// A world with schedutil; `change` edits it before its performance domains are built.
     fn started(machine: &Machine, scheduler: &str, change: impl FnOnce(&mut World)) -> World {
         let features = Features::parse(scheduler).unwrap();
         let topology = Topology::new(machine, &features, &Options::default()).unwrap();

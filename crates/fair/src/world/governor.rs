@@ -1,6 +1,6 @@
-//! schedutil, one a clock: what connects the policy's to the machine's.
+//! schedutil: one `FgSugov` for each clock of the machine.
 //!
-//! DEVIATION: nothing in a workload waits for I/O, so nothing is boosted after it (`FG_ENQUEUE_IOWAIT`).
+//! DEVIATION: workloads have no I/O waits, so there is no I/O wait boost (`FG_ENQUEUE_IOWAIT`).
 
 use fairground_machine::{CpuMask, Machine};
 
@@ -9,8 +9,8 @@ use crate::ffi::*;
 use crate::storage::Slab;
 
 impl World {
-    /// schedutil sets all clocks from now on. After [`Self::start_energy_awareness`], which says what their operating
-    /// points are.
+    /// schedutil sets all clocks from now on. Called after [`Self::start_energy_awareness`], which builds their energy
+    /// models.
     pub fn start_governor(&mut self, machine: &Machine) {
         let clock = |id| FgSugov { em: self.energy.ems.ptr(id), ..FgSugov::zeroed() };
         self.sugovs = Slab::new((0..machine.freq_domains.len()).map(clock).collect());
@@ -20,14 +20,14 @@ impl World {
         }
     }
 
-    /// What schedutil wants of the clock of a CPU since it was last asked here, kHz.
+    /// The frequency that schedutil requested for the clock of a CPU since the last call, kHz; none: no new request.
     pub fn take_frequency(&mut self, cpu: usize) -> Option<u32> {
         let clock = self.sugovs.index_of(self.cpus[cpu].sugov)?;
         let sugov = &mut self.sugovs[clock];
         (std::mem::take(&mut sugov.asked) != 0).then_some(sugov.khz)
     }
 
-    /// What schedutil knows of the clock of a CPU; none if it does not set it.
+    /// schedutil's state of the clock of a CPU; none if it does not set it.
     pub fn sugov_mut(&mut self, cpu: usize) -> Option<&mut FgSugov> {
         let clock = self.sugovs.index_of(self.cpus[cpu].sugov)?;
         Some(&mut self.sugovs[clock])
@@ -40,7 +40,7 @@ impl World {
         em.map_or(CpuMask::EMPTY, |em| self.energy.ems[em].span)
     }
 
-    /// cpufreq's maximum of the clock of a CPU is `khz` from now on.
+    /// Sets cpufreq's maximum of the clock of a CPU to `khz`.
     pub fn limit_governor(&mut self, cpu: usize, khz: u32) {
         if let Some(clock) = self.sugovs.index_of(self.cpus[cpu].sugov) {
             self.sugov_limits(clock, khz);

@@ -1,18 +1,19 @@
-//! Task groups that compete as one: their structs, which are elements of slabs that do not change after the start.
+//! Task groups with weights: the structs of those that compete as one entity. Their slabs are filled once, at the
+//! start.
 
 use super::slabs::World;
 use crate::ffi::{self, *};
 use crate::storage::Slab;
 
-/// Marks the id of an entity as that of a group, the rest being its number: tasks are counted from 0.
+/// Set in the id of an entity that is a group; the other bits are its number. Task ids are small numbers from 0.
 const GROUP: u32 = 1 << 31;
 
-/// Which group an entity is; none: a task.
+/// The group that an entity is; none: it is a task.
 pub(crate) fn group_of_entity(id: u32) -> Option<usize> {
     (id & GROUP != 0).then_some((id & !GROUP) as usize)
 }
 
-/// Where a queued entity stands in the trees.
+/// The sort keys of a queued entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub vruntime: u64,
@@ -50,7 +51,7 @@ impl World {
         self.task_mut(task).tg = tg;
     }
 
-    /// The group of a task; none: the root group. Asked with nearly every event, mostly where there are no groups.
+    /// The group of a task; none: the root group. Hot: called at nearly every event, mostly without any groups.
     #[inline(always)]
     pub fn group_of(&self, task: u32) -> Option<usize> {
         let tg = self.task(task).tg;
@@ -65,12 +66,12 @@ impl World {
         &self.tgs[tg]
     }
 
-    /// A group on a CPU.
+    /// The entity and the queue of a group on a CPU.
     pub fn group_on(&self, cpu: usize, tg: usize) -> &FgTgCpu {
         &self.tg_cpus[tg * self.cpus.len() + cpu]
     }
 
-    /// What competes as this entity on a CPU's queue.
+    /// An entity of a CPU's queue: a task, or a group on that CPU.
     pub fn entity(&self, cpu: usize, id: u32) -> &FgTask {
         match group_of_entity(id) {
             Some(tg) => &self.group_on(cpu, tg).entity,
@@ -78,18 +79,18 @@ impl World {
         }
     }
 
-    /// Where a group stands in a CPU's tree; none: it is not queued there, or has the CPU.
+    /// The sort keys of a group in a CPU's tree; none: it is not queued there, or one of its tasks is current.
     pub fn group_place(&self, cpu: usize, tg: usize) -> Option<Place> {
         let e = &self.group_on(cpu, tg).entity;
         (e.on_rq != 0 && e.on_cpu == 0).then_some(Place { vruntime: e.vruntime, deadline: e.deadline })
     }
 
-    /// V of a CPU's queue.
+    /// avg_vruntime() of a CPU's queue.
     pub fn avg_vruntime(&self, cpu: usize) -> u64 {
         ffi::avg_vruntime(&self.cpus[cpu].fair)
     }
 
-    /// V of a group's queue.
+    /// avg_vruntime() of a group's queue.
     pub fn tg_avg_vruntime(&self, cpu: usize, tg: usize) -> u64 {
         ffi::avg_vruntime(&self.group_on(cpu, tg).queue)
     }

@@ -1,4 +1,5 @@
-//! Laying the structs out and linking them: the plan of the topology becomes the policy's domains and groups.
+//! Allocates the policy's structs for a machine and sets their pointers: builds domains and groups from the topology's
+//! plan.
 
 use fairground_machine::{CpuId, CpuMask, Machine};
 
@@ -10,7 +11,7 @@ use crate::topology::Topology;
 use crate::Features;
 
 impl World {
-    /// Lays out the structs of a machine and links them. [`Self::set_hz`] completes it.
+    /// Allocates and links the structs of a machine. The caller must call [`Self::set_hz`] before it uses them.
     pub fn new(machine: &Machine, features: &Features, topology: &Topology) -> World {
         let nr_cpus = machine.nr_cpus();
         let mut world = World {
@@ -48,19 +49,20 @@ impl World {
         sys.smt_key = u8::from(machine.has_smt());
         sys.active = machine.all_cpus();
         sys.feat = features.raw().clone();
-        // Without a switch for it clamps are always counted.
+        // Without the static key sched_uclamp_used (UCLAMP_KEY), clamps are always counted.
         sys.uclamp_used = u8::from(!features.on(FG_UCLAMP_KEY));
         sys.uclamp_min_rt = FG_CAPACITY_SCALE;
         sys.uclamp_limit = FgClamps { min: FG_CAPACITY_SCALE, max: FG_CAPACITY_SCALE };
     }
 
-    /// The engine's HZ, at its first call, and what the kernel computes in jiffies when it builds the domains.
+    /// Sets HZ, which the engine gives at its first call, and then the group capacities, whose update times are
+    /// jiffies.
     pub fn set_hz(&mut self, hz: u32) {
         self.sys_mut().hz = hz;
         self.first_capacities();
     }
 
-    /// Parents, children, group rings.
+    /// Sets parents, children and group rings.
     fn link_domains(&mut self, topology: &Topology) {
         let plan = topology.plan();
         let mut starts = Vec::new();
@@ -92,7 +94,7 @@ impl World {
         self.twins = (0..keys.len()).map(others).collect();
     }
 
-    /// One shared object for each set of CPUs behind a last-level cache (spec 1.4).
+    /// One sched_domain_shared for each last-level cache (spec 1.4).
     fn link_llcs(&mut self, topology: &Topology) {
         let nr_cpus = self.cpus.len();
         let mut spans: Vec<CpuMask> = (0..nr_cpus as CpuId).filter_map(|c| Some(topology.llc(c)?.sd.span)).collect();
@@ -118,7 +120,7 @@ impl World {
         found.map_or(std::ptr::null_mut(), |id| self.domains.ptr(*id))
     }
 
-    /// The cached pointers of spec 1.4.
+    /// Sets the per-CPU pointers and sizes of spec 1.4.
     fn link_cpus(&mut self, topology: &Topology) {
         let full = self.sys().feat.value[FG_ASYM_CAP_FULL] != 0;
         let asym = if full { FG_SD_ASYM_CPUCAPACITY_FULL } else { FG_SD_ASYM_CPUCAPACITY };
@@ -138,8 +140,8 @@ impl World {
         }
     }
 
-    /// One object for each cluster, and what has been cached of clusters since v6.7. That version knows them by their
-    /// domains; here they may be none, and still are clusters.
+    /// One object for each cluster, and the per-CPU share id that clusters have had since v6.7. That kernel finds
+    /// clusters by their domains; here a cluster without a domain is one too.
     fn link_clusters(&mut self, topology: &Topology) {
         let nr_cpus = self.cpus.len();
         let landed = u32::from(self.sys().feat.value[FG_CLS_SELECT]) == FG_CLS_LANDED;
@@ -160,7 +162,8 @@ impl World {
         }
     }
 
-    /// Spec 1.8 once for every group, by its balance CPU, as build_sched_domains does: from the last CPU to the first.
+    /// Sets the capacity of every group (spec 1.8) as build_sched_domains() does: from the last CPU to the first, for
+    /// the local groups whose balance CPU it is.
     fn first_capacities(&mut self) {
         for cpu in (0..self.cpus.len()).rev() {
             for at in 0..self.chain(cpu).len() {
@@ -182,7 +185,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId) -> FgCpu {
     rq.cpu_capacity = hardware.capacity;
     rq.freq_scale = FG_CAPACITY_SCALE;
     rq.pd = machine.freq_domain_of(cpu).cpus.first().unwrap_or(cpu) as i32;
-    // No task has been there: nothing is asked for, and nothing forbidden (spec 2.8).
+    // No task has run: minimum 0, maximum 1024, and the queue is marked as idle (spec 2.8).
     rq.uclamp[FG_UCLAMP_MAX as usize].value = FG_CAPACITY_SCALE;
     rq.uclamp_idle = 1;
     // Spec 4.5.

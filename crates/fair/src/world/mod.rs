@@ -1,8 +1,7 @@
-//! The policy's world: every struct it reads, at its place, with its pointers; and the policy's questions as safe
-//! methods.
+//! [`World`]: every struct that the policy reads, in slabs, and the policy's functions as safe methods.
 //!
-//! All pointers inside the structs point into its slabs (`slabs`), which live as long as the world. The questions are in `calls`,
-//! which says why they are safe.
+//! All pointers inside the structs point into the world's slabs (`slabs`), which live as long as the world. The methods
+//! are in `calls`, which says why they are safe.
 
 mod balance;
 mod calls;
@@ -23,7 +22,7 @@ pub(crate) use self::slabs::World;
 pub(crate) use self::wake::WakeArgs;
 use crate::ffi::{self, *};
 
-/// What a group that asks for `want` allows, within what the one around it allows.
+/// The effective clamps of a group that requests `want`, restricted to those of its parent, `around`.
 pub(crate) fn uclamp_restrict(around: &FgClamps, want: &FgClamps) -> FgClamps {
     let mut allowed = FgClamps::zeroed();
     ffi::uclamp_restrict(around, want, &mut allowed);

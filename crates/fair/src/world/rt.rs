@@ -1,4 +1,4 @@
-//! What RT tasks leave on their CPU: the policy has signals for them and counts them, the rest is here.
+//! RT tasks: enqueue, dequeue, switches and run time. The policy updates their counts and PELT signal.
 
 use super::slabs::World;
 use crate::ffi::*;
@@ -9,7 +9,7 @@ pub(crate) fn is_rt(p: &FgTask) -> bool {
 }
 
 impl World {
-    /// One more task of another class than fair; two make the root domain overloaded (spec 6.1).
+    /// Counts one more task of a class other than fair; with two tasks the root domain is overloaded (spec 6.1).
     pub fn add_nr_running(&mut self, cpu: usize) {
         let rq = &mut self.cpus[cpu];
         rq.nr_running += 1;

@@ -1,4 +1,4 @@
-//! Where the policy's structs are, and access to them by number. All other files of `world` build on this one.
+//! [`World`], the storage of the policy's structs, and access to them by number.
 
 use fairground_machine::{CpuId, CpuMask};
 
@@ -6,7 +6,7 @@ use super::cpus::Cpus;
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
 
-/// What the pointers of a CPU point at.
+/// The tasks that the pointers of a CPU point at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pointers {
     /// Current fair or RT task.
@@ -19,7 +19,7 @@ pub struct Pointers {
     pub skip: Option<u32>,
 }
 
-/// What the performance domains of all partitions consist of.
+/// The performance domains of all partitions, their energy models and operating points.
 pub(crate) struct EnergyModels {
     pub opps: Slab<FgOpp>,
     pub ems: Slab<FgEm>,
@@ -34,20 +34,20 @@ impl EnergyModels {
 
 /// Sums of large groups, kept by `sums`.
 pub(crate) struct Sums {
-    /// One for each set of CPUs that is a large group somewhere.
+    /// One for each set of CPUs that is the span of a large group.
     pub kept: Slab<FgSums>,
-    /// Which of them a CPU is in.
+    /// By CPU: indices into `kept` of the sums that include it.
     pub of_cpu: Vec<Box<[usize]>>,
-    /// What each CPU adds, as of when it was last read.
+    /// By CPU: what it contributes to these sums, as of the last update.
     pub own: Vec<FgSums>,
-    /// Domains that have large groups.
+    /// By domain: whether it has large groups.
     pub domains: Vec<bool>,
-    /// What applies to all CPUs, as of then: clamps are in use, wakeups are energy-aware.
+    /// Global state that all contributions depend on, as of the last update: `uclamp_used` and `eas` of the system.
     pub terms: (u8, u32),
 }
 
 impl Sums {
-    /// Nothing is kept.
+    /// No sums.
     pub fn none() -> Sums {
         Sums { kept: Slab::new(Vec::new()), of_cpu: Vec::new(), own: Vec::new(), domains: Vec::new(), terms: (0, 0) }
     }
@@ -64,14 +64,15 @@ pub(crate) struct World {
     pub(super) clusters: Slab<FgCluster>,
     pub(super) roots: Slab<FgRoot>,
     pub(super) energy: EnergyModels,
-    /// One a clock if schedutil sets them, else none.
+    /// One for each clock if schedutil sets the clocks, else empty.
     pub(super) sugovs: Slab<FgSugov>,
     pub tasks: Pool<FgTask>,
-    /// Task groups that compete as one, and those on each CPU: all of the first, all of the second, ...
+    /// Task groups that compete as one entity.
     pub(super) tgs: Slab<FgTg>,
+    /// Their entities and queues: all CPUs of the first group, all CPUs of the second, ...
     pub(super) tg_cpus: Slab<FgTgCpu>,
-    /// For each group the others that stand for the same CPUs at the same level in other CPUs' rings: the kernel
-    /// keeps what they have in one object (sched_group_capacity).
+    /// By group: the groups of other rings at the same level with the same balance CPU. The kernel keeps the state of
+    /// these in one sched_group_capacity.
     pub(super) twins: Vec<Vec<usize>>,
     /// The domains of each CPU, bottom to top.
     pub(super) chains: Vec<Box<[usize]>>,
@@ -83,7 +84,7 @@ impl World {
         &self.sys[0]
     }
 
-    /// The system, to be changed.
+    /// The system, for writing.
     pub fn sys_mut(&mut self) -> &mut FgSys {
         &mut self.sys[0]
     }
@@ -93,18 +94,18 @@ impl World {
         &self.tasks[task as usize]
     }
 
-    /// A task, to be changed.
+    /// A task, for writing.
     pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
         &mut self.tasks[task as usize]
     }
 
-    /// What `cpu` runs, if that is a fair or RT task.
+    /// The current task of `cpu`; none: the idle task or the stopper.
     pub fn curr(&self, cpu: usize) -> Option<u32> {
         // SAFETY: null, or a task of the pool.
         unsafe { self.cpus[cpu].curr.as_ref() }.map(|p| p.id)
     }
 
-    /// Says what `cpu` runs.
+    /// Sets the current task of `cpu`.
     pub fn set_curr(&mut self, cpu: usize, task: Option<u32>) {
         self.cpus[cpu].curr = self.task_ptr(task);
     }
@@ -132,7 +133,7 @@ impl World {
         unsafe { &*self.domains[sd].groups }
     }
 
-    /// What the CPUs behind the last-level cache of `cpu` share.
+    /// The sched_domain_shared of the last-level cache of `cpu`.
     pub fn llc_mut(&mut self, cpu: usize) -> Option<&mut FgLlc> {
         // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
         unsafe { self.cpus[cpu].llc.as_mut() }
@@ -151,12 +152,12 @@ impl World {
         std::iter::successors(first, next)
     }
 
-    /// The lowest CPU of the group that a look for imbalance found.
+    /// The lowest CPU of the busiest group that [`World::find_busiest_queue`] found.
     pub fn busiest_group(&self, b: &FgBalance) -> Option<CpuId> {
         self.groups[self.groups.index_of(b.busiest)?].span.first()
     }
 
-    /// Sets what a CPU points at. The tasks exist.
+    /// Sets the pointers of a CPU. The tasks must exist.
     pub fn point(&mut self, cpu: usize, to: &Pointers) {
         let [curr, next, last, skip] = [to.curr, to.next, to.last, to.skip].map(|task| self.task_ptr(task));
         let rq = &mut self.cpus[cpu];
@@ -164,7 +165,7 @@ impl World {
         (rq.fair.next, rq.fair.last, rq.fair.skip) = (next, last, skip);
     }
 
-    /// What a CPU points at.
+    /// The pointers of a CPU.
     pub fn pointers(&self, cpu: usize) -> Pointers {
         let rq = &self.cpus[cpu];
         // SAFETY: each null, or a task of the pool.

@@ -1,8 +1,9 @@
-//! Sums over the CPUs of large groups, kept instead of added up anew at each look for imbalance (`fg_group.sums`).
+//! Sums over the CPUs of large groups (`fg_group.sums`), updated instead of computed again at each balance pass.
 //!
-//! A look across all nodes of a large machine reads every CPU, and between two looks hardly any has changed. So the
-//! run queues note who was touched ([`Cpus`](super::cpus::Cpus)); before a look those are read once, and what changed is
-//! added to the sums of the groups that they are in. No answer depends on it, which `audit_sums` and the tests below hold.
+//! A pass over all nodes of a large machine reads every CPU, although hardly any has changed since the last pass. So
+//! [`Cpus`](super::cpus::Cpus) marks the run queues that were touched. Before a pass those are read once, and the
+//! difference is added to the sums of their groups. No decision depends on it: `audit_sums` and the tests below check
+//! that.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,11 @@ use super::slabs::{Sums, World};
 use crate::ffi::*;
 use crate::storage::Slab;
 
-/// A group of fewer CPUs is as soon looked at.
+/// For groups of fewer CPUs, reading the CPUs is as fast.
 const CPUS_MIN: u32 = 8;
 
 impl World {
-    /// Gives the large groups their sums. Groups and domains are linked.
+    /// Gives the large groups their sums. Groups and domains must be linked.
     pub(super) fn link_sums(&mut self) {
         let large: Vec<usize> = (0..self.groups.len()).filter(|g| self.groups[*g].weight >= CPUS_MIN).collect();
         let mut ids = BTreeMap::<CpuMask, usize>::new();
@@ -44,7 +45,7 @@ impl World {
         (self.sys().uclamp_used, self.sys().eas)
     }
 
-    /// Brings the sums that a look at `sd` needs up to date.
+    /// Updates the sums that a pass over `sd` reads.
     pub(super) fn renew_sums(&mut self, sd: usize) {
         if !self.sums.domains[sd] {
             return;
@@ -74,17 +75,17 @@ impl World {
         sums
     }
 
-    /// Whether every CPU that nobody says to have touched still adds what it was read to add.
+    /// Checks that no CPU has changed without being marked as touched, and that the sums are those of their CPUs.
     pub fn audit_sums(&self) -> Result<(), String> {
         let kept = || (0..self.sums.own.len()).filter(|_| self.sums.kept.len() > 0 && self.terms() == self.sums.terms);
         let untouched = kept().filter(|cpu| !self.cpus.touched().test(*cpu as CpuId));
         match untouched.into_iter().find(|cpu| numbers(&self.sums_of_cpu(*cpu)) != numbers(&self.sums.own[*cpu])) {
-            Some(cpu) => Err(format!("CPU {cpu} has changed, and the sums of its groups do not know")),
+            Some(cpu) => Err(format!("CPU {cpu} has changed, but is not marked for an update of its groups' sums")),
             None => self.audit_groups(),
         }
     }
 
-    /// Whether the sums are those of what their CPUs add.
+    /// Checks that each of the sums is that of its CPUs' contributions.
     fn audit_groups(&self) -> Result<(), String> {
         let mut added = vec![[0; 9]; self.sums.kept.len()];
         for (own, ids) in self.sums.own.iter().map(numbers).zip(&self.sums.of_cpu) {
@@ -99,11 +100,11 @@ impl World {
     }
 }
 
-/// One of the CPUs that `sums` are of added `was` and adds `now`.
+/// Replaces a CPU's contribution `was` by `now`.
 fn change(sums: &mut FgSums, was: &FgSums, now: &FgSums) {
     let long = |sum: &mut u64, was: u64, now: u64| *sum = sum.wrapping_add(now).wrapping_sub(was);
     let short = |sum: &mut u32, was: u32, now: u32| *sum = sum.wrapping_add(now).wrapping_sub(was);
-    // Taken apart, so that none is forgotten.
+    // Destructured, so that a new member does not compile until it is added here.
     let FgSums { load, util, runnable, h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus } = sums;
     long(load, was.load, now.load);
     long(util, was.util, now.util);
@@ -116,7 +117,7 @@ fn change(sums: &mut FgSums, was: &FgSums, now: &FgSums) {
     short(squeezed_cpus, was.squeezed_cpus, now.squeezed_cpus);
 }
 
-/// All that is in it.
+/// All members.
 fn numbers(sums: &FgSums) -> [u64; 9] {
     let FgSums { load, util, runnable, h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus } = *sums;
     let counts = [h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus].map(u64::from);
@@ -133,8 +134,8 @@ mod tests {
     use crate::topology::Topology;
     use crate::{Features, Options};
 
-    /// Two packages of 16 CPUs in caches of 8, of which the first is of large CPUs and the others of small ones: of the
-    /// domains of packages, whose groups have 8, one is asymmetric, and so is that of both.
+    /// Two packages of 16 CPUs in caches of 8. The CPUs of the first cache are big, all others little. So the first
+    /// package's domain, with groups of 8, is asymmetric, the second's is not, and the domain of both packages is.
     fn two_capacities() -> Machine {
         let mut m = Machine::symmetric(32);
         for cpu in &mut m.cpus {
@@ -162,7 +163,7 @@ mod tests {
         world
     }
 
-    /// Draws for one round of a test.
+    /// Random numbers of one round of a test.
     struct Dice(u64, u64);
 
     impl Dice {
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Whatever may happen to a run queue between two looks.
+    /// Changes a run queue at random, in every way that may happen between two passes.
     fn disturb(world: &mut World, dice: &mut Dice) {
         let cpu = dice.below(world.cpus.len() as u64) as usize;
         let rq = &mut world.cpus[cpu];
@@ -197,7 +198,8 @@ mod tests {
         }
     }
 
-    /// Heat and interrupts. The latter are rare: a group with a CPU that is squeezed is looked at in any case.
+    /// Thermal pressure and interrupt time. The latter is rare: the CPUs of a group with a squeezed CPU are read in any
+    /// case.
     fn press(rq: &mut FgCpu, dice: &mut Dice) {
         let mut once_in = |of: u64, n: u32| if dice.below(of) == 0 { dice.below(u64::from(n)) as u32 } else { 0 };
         (rq.thermal_pressure, rq.hw_pressure) = (once_in(4, 300), once_in(4, 300));
@@ -205,7 +207,7 @@ mod tests {
         rq.cpu_capacity = rq.cpu_capacity_orig - once_in(100, 300);
     }
 
-    /// One look from a CPU at one of its domains, with some CPUs out of the question, and what came of it.
+    /// One search for a busiest queue, from a CPU in one of its domains, with some CPUs excluded; its result.
     fn look(world: &mut World, dice: &mut Dice, jiffies: u64) -> [u64; 9] {
         let cpu = dice.below(world.cpus.len() as u64) as usize;
         let sd = world.chain(cpu)[dice.below(world.chain(cpu).len() as u64) as usize];
@@ -222,8 +224,8 @@ mod tests {
         [sd as u64, group, b.src_cpu as u64, b.imbalance as u64, rule, kind, of, looks, flags]
     }
 
-    /// How often there was something to go wrong: looks that found somebody, and such at large groups; of these while
-    /// clamps were in use, at one with a squeezed CPU, and in an asymmetric domain.
+    /// How often each case was tested: `moves`: a source was found; `large`: the domain has large groups. Of the
+    /// latter: clamps were in use, a group had a squeezed CPU, the domain was asymmetric.
     #[derive(Clone, Copy, Debug, Default)]
     struct Met {
         moves: u64,

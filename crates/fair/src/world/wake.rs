@@ -1,11 +1,11 @@
-//! Placements: what the policy is asked with, and what comes of it.
+//! Placements: select_task_rq() of the policy, and the state that its verdict changes.
 
 use fairground_machine::CpuId;
 
 use super::slabs::World;
 use crate::ffi::*;
 
-/// The circumstances of a placement, by ids.
+/// The arguments of a placement besides the task; tasks by id.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WakeArgs {
     pub current: Option<u32>,
@@ -15,7 +15,7 @@ pub(crate) struct WakeArgs {
 }
 
 impl World {
-    /// Where the policy puts a task. `why`: where it is to note what it looks at.
+    /// The policy's placement of a task. `why`: receives its notes.
     pub fn select(&self, task: u32, wake: &WakeArgs, why: Option<&mut FgWhy>) -> FgVerdict {
         let mut verdict = FgVerdict::zeroed();
         let mut wake = self.wake(wake);
@@ -24,7 +24,7 @@ impl World {
         verdict
     }
 
-    /// Carries out what a verdict says is to be written. `scan_ns`: what the timed scan took.
+    /// Writes the state changes of a verdict. `scan_ns`: how long the timed scan took.
     pub fn commit(&mut self, task: u32, wake: &WakeArgs, verdict: &FgVerdict, scan_ns: u64) {
         let args = self.wake(wake);
         self.commit_select(task, wake.current, &args, verdict, scan_ns);

@@ -1,16 +1,16 @@
-//! What no recording shows: ticks, and what balancing learns while it looks (capacities, idle CPUs to scan, overutilization,
-//! blocked load). What moves is for the recording to say.
+//! What a recording does not contain: ticks, and the state that balance passes update (capacities, idle CPUs to scan,
+//! overutilization, blocked load). Migrations are not computed; they are in the recording.
 
 use fairground_machine::CpuId;
 
 use super::ReplayedState;
 use crate::ffi::*;
 
-/// Ticks that are made up for after a time in which nothing was recorded: signals have forgotten all that was before.
+/// The most ticks carried out after a time without events: by then PELT signals have decayed to nothing.
 const TICKS_MAX: u64 = 256;
 
 impl ReplayedState {
-    /// The ticks before `now`.
+    /// Carries out the ticks before `now`.
     pub(super) fn run_ticks(&mut self, now: u64) {
         let tick_ns = self.host.tick_ns;
         let last = now.saturating_sub(self.next_tick) / tick_ns;
@@ -27,7 +27,7 @@ impl ReplayedState {
         }
     }
 
-    /// The tick of a CPU that has one: idle CPUs are taken to have stopped theirs.
+    /// The tick of a CPU. Idle CPUs are assumed to have stopped theirs.
     fn tick(&mut self, cpu: usize) {
         if self.queues.world.cpus[cpu].curr_is_idle != 0 {
             return;
@@ -44,7 +44,7 @@ impl ReplayedState {
         self.balance(cpu);
     }
 
-    /// The passes that the end of a tick asks for, carried out at once.
+    /// The balance passes that a tick requests, carried out at once.
     fn balance(&mut self, cpu: usize) {
         let due = self.queues.balance_due(&mut self.host, cpu);
         self.begin_pass(cpu);
@@ -57,7 +57,7 @@ impl ReplayedState {
         }
     }
 
-    /// A CPU is about to idle.
+    /// Newidle balancing of a CPU.
     pub(super) fn newly_idle(&mut self, cpu: usize) {
         self.begin_pass(cpu);
         self.queues.newly_idle(&mut self.host, cpu);

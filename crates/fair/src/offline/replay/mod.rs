@@ -1,24 +1,25 @@
-//! [`ReplayedState`]: the policy's state as it must have been while a recording was made.
+//! [`ReplayedState`]: the policy's state, reconstructed from a recording.
 //!
-//! A recording says which task runs where, sleeps, is woken and where it goes. This repeats it on the policy's own structs with
-//! the sequences that simulations run (`sequence`), so that queues, PELT signals, utilization estimates and wakees come out as
-//! they would have been. InitialState each wakeup is repeated, the policy can be asked where it would have put the task.
+//! A recording contains context switches, sleeps, wakeups and migrations. [`ReplayedState`] repeats them on the
+//! policy's structs with the sequences that simulations run (`sequence`). So queues, PELT signals, utilization
+//! estimates and wakee statistics become what they were in the kernel. Before each wakeup the policy can be asked where
+//! it would place the task.
 //!
 //! | module | what |
 //! |---|---|
 //! | this one | forks, wakeups, sleeps, moves |
 //! | `switch` | context switches |
-//! | `background` | ticks and balance passes, which no recording shows |
+//! | `background` | ticks and balance passes, which a recording does not contain |
 //!
-//! What the host of the sequences does differently here, and why:
+//! Differences of this host of the sequences from a simulation:
 //!
-//! * A pull that balancing decides on is assumed, not carried out: the recording shows by itself what moved.
-//! * A reschedule is carried out at once, for its effect on delayed sleepers alone: a switch is the recording's to show.
-//! * Nothing has a price but the CPUs that newly idle balancing looks at, which its limits depend on.
+//! * A pull that balancing decides on counts as done but moves nothing: migrations are in the recording.
+//! * A reschedule is carried out at once, and only dequeues delayed sleepers: context switches are in the recording.
+//! * Only reading a CPU in newidle balancing costs time, because its limits depend on that cost.
 //! * NI_RANDOM's draws are all 0: a recording has no seed.
 //!
-//! DEVIATION: interrupt time, frequency limits and task groups are in no recording: there are none here, and all tasks are
-//! SCHED_OTHER. Ticks come at whole multiples of their period.
+//! DEVIATION: recordings do not contain interrupt time, frequency limits or task groups: there are none here, and all
+//! tasks are SCHED_OTHER. Ticks come at whole multiples of their period.
 
 mod background;
 mod switch;
@@ -39,13 +40,13 @@ pub use switch::SwitchTo;
 pub enum InitialState {
     /// The system has just booted: no task exists and no time has passed.
     Boot,
-    /// Nothing ran for long: CPUs are idle and cold, tasks have no utilization and wake nobody.
+    /// Nothing has run for long: CPUs are idle with signals of 0, tasks have no utilization and have woken no task.
     Nothing,
-    /// Everything ran all the time: CPUs are busy with a task, another one waits, tasks have full utilization.
+    /// Everything has run all the time: CPUs are busy with one task and another one waits, tasks have full utilization.
     Everything,
 }
 
-/// What is known of a recording beside its events.
+/// Properties of a recording besides its events.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayConfig {
     /// Ticks per second.
@@ -56,8 +57,8 @@ pub struct ReplayConfig {
     pub initial: InitialState,
     /// Time of its first event, ns.
     pub now: u64,
-    /// No sleeper stays queued, whatever the policy has for those that owe something: whether one does is a matter of
-    /// nanoseconds, which recordings do not tell.
+    /// Sleepers are never dequeue-delayed, whatever the policy does. Whether one is depends on nanoseconds of vruntime,
+    /// and recordings are not that exact.
     pub none_delayed: bool,
 }
 
@@ -72,28 +73,28 @@ pub enum Affinity {
     PerCpuKthread(CpuId),
 }
 
-/// How often a task has changed whom it wakes that was [`InitialState::Everything`]: enough to count as one of many wakees on any
-/// machine, and halved every second.
+/// Initial wakee_flips of a task with [`InitialState::Everything`]: large enough for wake_wide on any machine; it is
+/// halved every second.
 const FLIPS_BEFORE: u32 = 1024;
 
-/// ns of virtual time: so far ahead of its debts nobody is in doubt. Recordings tell when a CPU switches, not when it took the time
-/// by which it settles debts; some us lie between.
+/// ns of vruntime: how exact a lag is. A recording has the time of a context switch, but the kernel reads the clock for
+/// update_curr some us earlier. With a lag smaller than this it is not certain whether a sleeper was eligible.
 const CREDIT_NS: i64 = 10_000;
 
-/// Whether sleepers may stay queued (DELAY_DEQUEUE), see [`ReplayConfig::none_delayed`].
+/// Whether the features delay dequeues (DELAY_DEQUEUE), see [`ReplayConfig::none_delayed`].
 pub fn keeps_sleepers(features: &Features) -> bool {
     u32::from(features.get(FG_RQ)) == FG_RQ_EEVDF612
 }
 
-/// Time and prices of a recording, as host of the sequences.
+/// Host of the sequences during a replay: time and costs.
 struct ReplayHost {
     now: u64,
     tick_ns: u64,
-    /// CPU of the balance pass that is going on.
+    /// CPU of the current balance pass.
     here: CpuId,
-    /// ns: price of the CPUs that this pass has looked at so far.
+    /// ns: cost of the CPUs that this pass has read so far.
     looked_ns: u64,
-    /// ns that a look at a CPU takes, by CPU: in a placement scan, in group statistics.
+    /// ns that reading a CPU costs, by CPU: in a placement scan, in group statistics.
     prices: Vec<[u64; 2]>,
 }
 
@@ -122,17 +123,17 @@ impl Host for ReplayHost {
     }
 }
 
-/// The policy's state of a machine while a recording is repeated.
+/// The policy's state of a machine during a replay.
 pub struct ReplayedState {
     queues: RunQueues,
     host: ReplayHost,
-    /// Tasks on their way to a CPU, by CPU.
+    /// Number of woken tasks that have not arrived at their CPU yet, by CPU.
     pending: Vec<u32>,
-    /// A task of which nothing was recorded yet may wait there, by CPU.
+    /// By CPU: whether a second task, without events so far, is assumed to wait there.
     phantom: Vec<bool>,
     /// How often a CPU went idle, by CPU.
     idled: Vec<u64>,
-    /// Tasks that went to sleep with negative lag while others waited there: how often the CPU had gone idle by then.
+    /// By task: went to sleep with possibly negative lag while others waited; the CPU's `idled` at that time.
     in_debt: Vec<Option<u64>>,
     initial: InitialState,
     /// ns.
@@ -201,28 +202,28 @@ impl ReplayedState {
         self.host.now = self.host.now.max(now);
     }
 
-    /// What the policy keeps of a CPU. Panics if there is no such CPU, as do all below.
+    /// The policy's state of a CPU. Panics if there is no such CPU, as do all methods below.
     pub fn cpu(&self, cpu: CpuId) -> &FgCpu {
         &self.queues.world.cpus[cpu as usize]
     }
 
-    /// What the policy keeps of a task. Panics if it has not appeared, as do all below.
+    /// The policy's state of a task. Panics if it has not appeared, as do all methods below.
     pub fn task(&self, task: u32) -> &FgTask {
         self.queues.world.task(task)
     }
 
-    /// It is queued or has its CPU. EEVDF keeps some sleepers queued: they are not.
+    /// Whether the task is queued or current. Delayed sleepers are not runnable.
     pub fn is_runnable(&self, task: u32) -> bool {
         let p = self.queues.world.task(task);
         p.on_rq != 0 && p.flags & FG_TASK_DELAYED == 0
     }
 
-    /// It was born and has not been queued yet.
+    /// Whether the task was forked and has not been queued yet.
     pub fn is_new(&self, task: u32) -> bool {
         self.queues.world.task(task).flags & FG_TASK_NEW != 0
     }
 
-    /// A task that was there before: asleep, last on `cpu`.
+    /// Adds a task that existed before its first event: asleep, last on `cpu`.
     pub fn appear(&mut self, task: u32, cpu: CpuId, affinity: Affinity) {
         self.clock(cpu as usize);
         self.make(task, cpu, affinity);
@@ -240,7 +241,7 @@ impl ReplayedState {
         }
     }
 
-    /// A task is born on `cpu`. [`Self::start`] follows.
+    /// A task is forked on `cpu`. [`Self::start`] must follow.
     pub fn born(&mut self, task: u32, parent: Option<u32>, cpu: CpuId, affinity: Affinity) {
         let here = cpu as usize;
         self.clock(here);
@@ -277,7 +278,7 @@ impl ReplayedState {
         };
         let allowed = if wanted.first().is_some() { wanted } else { active };
         self.queues.world.tasks.grow_to(task as usize);
-        // Who bore the number before may have owed something.
+        // An earlier task of this number may have an entry.
         self.in_debt.get_mut(task as usize).into_iter().for_each(|owed| *owed = None);
         let mut p = FgTask { id: task, cpu: cpu as i32, recent_used: cpu as i32, allowed, ..FgTask::zeroed() };
         p.nr_allowed = allowed.count() as u32;
@@ -289,7 +290,8 @@ impl ReplayedState {
         self.queues.world.set_max_allowed_capacity(task);
     }
 
-    /// Where the policy would put a sleeper; none if it chooses no CPU, for the task is still queued. Changes nothing.
+    /// The policy's placement of a sleeper; none if it makes none, because the task's dequeue is delayed. Does not
+    /// change the state.
     pub fn select(&mut self, placing: &Placing, mut noted: Option<&mut FgWhy>) -> Option<FgVerdict> {
         if self.queues.world.task(placing.task).on_rq != 0 {
             return None;
@@ -298,15 +300,15 @@ impl ReplayedState {
         Some(self.queues.world.select(placing.task, &args(placing), noted))
     }
 
-    /// No CPU may be chosen for a sleeper, for it may still be queued: that is so close to what recordings can tell that the
-    /// opposite of what [`Self::select`] says is as likely.
+    /// Whether a sleeper's dequeue may be delayed, so that no CPU is chosen for it. Recordings are not exact enough to
+    /// decide it: the opposite of what [`Self::select`] assumes is as likely.
     pub fn may_be_queued(&self, task: u32) -> bool {
         let cpu = self.queues.world.task(task).cpu as usize;
         let owed = self.in_debt.get(task as usize).copied().flatten();
         owed.is_some_and(|idled| idled == self.idled[cpu])
     }
 
-    /// Notes whether the current task of `cpu`, charged and about to sleep, owes something to those who wait.
+    /// Notes whether the current task of `cpu`, charged and about to sleep, may have negative lag while others wait.
     pub(super) fn note_debt(&mut self, cpu: usize, task: u32) {
         let at = task as usize;
         self.in_debt.resize(self.in_debt.len().max(at + 1), None);
@@ -316,8 +318,8 @@ impl ReplayedState {
         self.in_debt[at] = (keeps && owes).then_some(self.idled[cpu]);
     }
 
-    /// The same as [`Self::select`] if the last look for imbalance had left so many CPUs to scan behind each cache, or all of
-    /// them, and if idle cores were known there, or none.
+    /// [`Self::select`] as if the last balance pass had left other scan limits in each last-level cache: `all`: scan
+    /// all CPUs, else none; `idle_cores`: has_idle_cores is set.
     pub fn select_after_look(&mut self, placing: &Placing, all: bool, idle_cores: bool) -> Option<FgVerdict> {
         let prev = self.queues.world.task(placing.task).cpu as usize;
         let cpus = [placing.this_cpu as usize, prev];
@@ -338,7 +340,7 @@ impl ReplayedState {
         verdict
     }
 
-    /// The same as [`Self::select`] if somebody ran on each of these CPUs, which idle.
+    /// [`Self::select`] as if a task ran on each of these CPUs, which are idle.
     pub fn select_if_busy(&mut self, placing: &Placing, cpus: &CpuMask) -> Option<FgVerdict> {
         let set = |world: &mut World, more: i32| {
             for cpu in cpus.iter() {
@@ -354,14 +356,14 @@ impl ReplayedState {
         verdict
     }
 
-    /// How often the waker and the woken task have changed whom they wake.
+    /// wakee_flips of the waker and of the woken task.
     pub fn flips(&self, placing: &Placing) -> [u32; 2] {
         let idle = &self.queues.world.cpus[placing.this_cpu as usize];
         let waker = placing.current.map_or(idle.idle_wakee_flips, |task| self.queues.world.task(task).wakee_flips);
         [waker, self.queues.world.task(placing.task).wakee_flips]
     }
 
-    /// The same as [`Self::select`] if those numbers were `flips`.
+    /// [`Self::select`] as if their wakee_flips were `flips`.
     pub fn select_with_flips(&mut self, placing: &Placing, flips: [u32; 2]) -> Option<FgVerdict> {
         let were = self.flips(placing);
         self.set_flips(placing, flips);
@@ -378,13 +380,13 @@ impl ReplayedState {
         }
     }
 
-    /// What a placement leaves behind, whoever decided: the policy's verdict says what that is.
+    /// Writes the state changes of a placement, from the policy's verdict, even if the kernel chose another CPU.
     pub fn commit(&mut self, placing: &Placing, verdict: &FgVerdict) {
         let scan_ns = u64::from(verdict.scanned).saturating_mul(self.host.prices[placing.this_cpu as usize][0]);
         self.queues.world.commit(placing.task, &args(placing), verdict, scan_ns);
     }
 
-    /// A sleeper is on its way to a CPU. [`Self::arrive`] follows, or another one of these.
+    /// A sleeper is woken and moves to a CPU. [`Self::arrive`] follows, or another `send`.
     pub fn send(&mut self, task: u32, from: Option<CpuId>, to: CpuId) {
         from.into_iter().for_each(|from| self.expect(from as usize, -1));
         self.expect(to as usize, 1);
@@ -401,14 +403,14 @@ impl ReplayedState {
         self.queues.world.cpus[cpu].ttwu_pending = u8::from(self.pending[cpu] > 0);
     }
 
-    /// It is there and is queued.
+    /// A task that was sent to a CPU is queued there.
     pub fn arrive(&mut self, task: u32) {
         let cpu = self.queues.world.task(task).cpu as usize;
         self.expect(cpu, -1);
         self.wake_here(task);
     }
 
-    /// A task wakes up on the CPU on which it is.
+    /// Enqueues a woken task on its CPU.
     fn wake_here(&mut self, task: u32) {
         let p = self.queues.world.task(task);
         let (cpu, delayed, queued) = (p.cpu as usize, p.flags & FG_TASK_DELAYED != 0, p.on_rq != 0);
@@ -425,13 +427,13 @@ impl ReplayedState {
         }
     }
 
-    /// A task is runnable on `cpu`, whatever was known of it.
+    /// A task is runnable on `cpu`, whatever its state was.
     pub fn wake_on(&mut self, task: u32, cpu: CpuId) {
         self.move_to(task, cpu);
         self.wake_here(task);
     }
 
-    /// A task is on another CPU now: queued there if it was queued.
+    /// A task has migrated to another CPU; it is queued there if it was queued.
     pub fn move_to(&mut self, task: u32, to: CpuId) {
         let p = self.queues.world.task(task);
         let from = p.cpu as usize;
@@ -450,7 +452,7 @@ impl ReplayedState {
         self.reschedule(to as usize);
     }
 
-    /// A sleeper belongs to another CPU.
+    /// Sets the CPU of a sleeper (migrate_task_rq_fair).
     fn reassign(&mut self, task: u32, to: CpuId) {
         let from = self.queues.world.task(task).cpu as usize;
         if from == to as usize {
@@ -466,7 +468,7 @@ impl ReplayedState {
         self.queues.world.task_mut(task).cpu = to as i32;
     }
 
-    /// A task has ended, or nothing is to be known of it any more.
+    /// A task has exited, or its state is no longer needed.
     pub fn forget(&mut self, task: u32) {
         let p = self.queues.world.task(task);
         let (cpu, queued) = (p.cpu as usize, p.on_rq != 0);
@@ -481,7 +483,7 @@ impl ReplayedState {
         self.queues.world.migrate_task(cpu, task);
     }
 
-    /// A queued task sleeps, and does not stay queued for that.
+    /// A queued task sleeps; its dequeue is not delayed.
     fn dequeue_for_good(&mut self, cpu: usize, task: u32) {
         if self.queues.world.task(task).flags & FG_TASK_DELAYED == 0 {
             self.queues.dequeue(&mut self.host, cpu, task, FG_DEQUEUE_SLEEP);
@@ -491,7 +493,7 @@ impl ReplayedState {
         }
     }
 
-    /// A task has this nice value, -20 to 19: off its queue, changed, back on.
+    /// Sets the nice value of a task, -20 to 19: dequeues it, changes it, and enqueues it again.
     pub fn renice(&mut self, task: u32, nice: i32) {
         let p = self.queues.world.task(task);
         let (cpu, queued) = (p.cpu as usize, p.on_rq != 0);
@@ -516,7 +518,7 @@ impl ReplayedState {
         }
     }
 
-    /// A task has these utilization clamps, 0 to 1024.
+    /// Sets the utilization clamps of a task, 0 to 1024.
     pub fn clamp(&mut self, task: u32, min: u32, max: u32) {
         self.queues.world.sys_mut().uclamp_used = 1;
         let want = FgClamps { min: min.min(FG_CAPACITY_SCALE), max: max.min(FG_CAPACITY_SCALE) };
@@ -525,13 +527,13 @@ impl ReplayedState {
         self.queues.world.uclamp_update(cpu, task, None);
     }
 
-    /// The clock of a CPU runs at so much of its top frequency, 1 to 1024.
+    /// Sets arch_scale_freq_capacity of a CPU: current frequency divided by the highest, 1 to 1024.
     pub fn set_frequency(&mut self, cpu: CpuId, scale: u32) {
         self.clock(cpu as usize);
         self.queues.world.cpus[cpu as usize].freq_scale = scale.clamp(1, FG_CAPACITY_SCALE);
     }
 
-    /// The idle loop enters a state of which the kernel is told this, or has left it.
+    /// The idle loop has entered this idle state (idle_set_state), or has left it.
     pub fn set_idle_state(&mut self, cpu: CpuId, state: Option<FgIdleState>) {
         let state = state.unwrap_or(FgIdleState { index: -1, ..FgIdleState::zeroed() });
         self.queues.world.set_idle_state(cpu as usize, &state, self.host.now);
@@ -541,21 +543,20 @@ impl ReplayedState {
         self.host.update_clock(&mut self.queues.world, cpu);
     }
 
-    /// A task was queued beside the current one, which it may preempt.
+    /// check_preempt_curr for a task that was queued on `cpu`.
     fn check_preempt(&mut self, cpu: usize, task: u32) {
         self.queues.check_preempt(&mut self.host, cpu, task);
         self.reschedule(cpu);
     }
 
-    /// If a reschedule of `cpu` is pending: the CPU looks which task is next, of which nothing is recorded if that is the
-    /// current one after all.
+    /// If a reschedule of `cpu` is pending: picks the next task. The recording has no event if that is the current one.
     fn reschedule(&mut self, cpu: usize) {
         if std::mem::take(&mut self.queues.rqs[cpu].resched) {
             self.drop_delayed(cpu);
         }
     }
 
-    /// Delayed sleepers whose turn would have come are dequeued.
+    /// Dequeues the delayed sleepers that would be picked.
     fn drop_delayed(&mut self, cpu: usize) {
         if self.queues.world.cpus[cpu].h_nr_delayed > 0 {
             self.queues.pick_task(&mut self.host, cpu);
@@ -568,11 +569,11 @@ fn args(placing: &Placing) -> WakeArgs {
     WakeArgs { current, now, this_cpu, flags }
 }
 
-/// LOAD_AVG_MAX less its last period: what sums are divided by at the beginning of a period.
+/// LOAD_AVG_MAX - 1024: the divider of a signal's sums at the beginning of a period.
 const DIVIDER: u64 = 47_742 - 1024;
 
-/// The signal of what has run for ever at this load and utilization. `queue`: of a run queue, whose sum of loads has the
-/// weights in it.
+/// The steady signal of an entity that has always run at this load and utilization. `queue`: the signal of a run queue,
+/// whose load_sum includes the weights.
 fn full_avg(now: u64, load: u64, util: u64, queue: bool) -> FgAvg {
     let mut avg = FgAvg { load_avg: load, runnable_avg: util, util_avg: util, ..FgAvg::zeroed() };
     (avg.last_update, avg.load_sum) = (now, if queue { load * DIVIDER } else { DIVIDER });

@@ -1,23 +1,23 @@
-//! A recorded context switch: who leaves the CPU and in which state, who gets it.
+//! Recorded context switches: the task that leaves the CPU, its state, and what runs next.
 
 use fairground_machine::CpuId;
 
 use super::ReplayedState;
 use crate::ffi::*;
 
-/// What gets a CPU.
+/// What runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchTo {
     /// A task.
     Task(u32),
-    /// The stopper, or another thread above all tasks.
+    /// The stopper, or another thread of a class above fair.
     Stopper,
     /// The idle task.
     Idle,
 }
 
 impl ReplayedState {
-    /// It is known for the first time what a CPU does: whoever was taken to run there does not.
+    /// The first event of a CPU shows what it runs: the task of its assumed initial state does not.
     pub fn settle(&mut self, cpu: CpuId, next: SwitchTo) {
         let at = cpu as usize;
         self.clock(at);
@@ -29,7 +29,7 @@ impl ReplayedState {
         self.hand_over(at, next);
     }
 
-    /// A CPU switches. `slept`: who had it and goes to sleep.
+    /// A context switch. `slept`: the task that had the CPU, if it goes to sleep.
     pub fn switch(&mut self, cpu: CpuId, slept: Option<u32>, next: SwitchTo) {
         let at = cpu as usize;
         self.clock(at);
@@ -44,7 +44,7 @@ impl ReplayedState {
         self.hand_over(at, next);
     }
 
-    /// Nobody has the CPU; somebody gets it.
+    /// Sets what runs next on a CPU without a current task.
     fn hand_over(&mut self, cpu: usize, next: SwitchTo) {
         self.queues.stop_stopper(cpu);
         self.queues.rqs[cpu].resched = false;
@@ -57,7 +57,7 @@ impl ReplayedState {
         self.queues.world.take_frequency(cpu);
     }
 
-    /// A task has the CPU, wherever it was taken to be.
+    /// Makes a task current. If its replayed state says that it is not queued there, it is woken there first.
     fn set_next(&mut self, cpu: usize, task: u32) {
         if !(self.is_runnable(task) && self.queues.world.task(task).cpu as usize == cpu) {
             self.wake_on(task, cpu as CpuId);
@@ -65,7 +65,7 @@ impl ReplayedState {
         self.queues.set_next_fair(cpu, task);
     }
 
-    /// A CPU runs dry: nobody can be queued there, known or not.
+    /// A CPU goes idle, so no task can be queued there: dequeues those that the replayed state has.
     fn go_idle(&mut self, cpu: usize) {
         self.idled[cpu] += 1;
         if std::mem::take(&mut self.phantom[cpu]) {

@@ -10,7 +10,7 @@ fn four(sched: &str, initial: InitialState) -> ReplayedState {
     ReplayedState::new(&machine, &Features::parse(sched).unwrap(), &how).unwrap()
 }
 
-/// Threads 0, 1, ... start one after another on CPU 0, and the first has it.
+/// Threads 0, 1, ... start one after another on CPU 0; the first one is current.
 fn crowd(follower: &mut ReplayedState, tasks: u32) {
     for task in 0..tasks {
         follower.born(task, None, 0, Affinity::Any);
@@ -42,7 +42,7 @@ fn utilization_grows_while_a_thread_runs_and_fades_while_it_sleeps() {
     let mut f = four("fair:v6.12", InitialState::Boot);
     crowd(&mut f, 1);
     f.advance(1000 * MS);
-    // Ticks keep what others see up to date.
+    // Ticks update the signals of the CPU.
     assert!(f.cpu(0).cfs.util_avg > 1000, "{}", f.cpu(0).cfs.util_avg);
     f.switch(0, Some(0), SwitchTo::Idle);
     f.advance(1100 * MS);
@@ -52,7 +52,7 @@ fn utilization_grows_while_a_thread_runs_and_fades_while_it_sleeps() {
 
 #[test]
 fn a_sleeper_on_its_way_makes_a_cpu_no_longer_free() {
-    // Where nothing ran, looks at all CPUs are allowed.
+    // Without load, SIS_UTIL allows a scan of all CPUs.
     let mut f = four("fair:v6.12", InitialState::Nothing);
     crowd(&mut f, 1);
     f.appear(1, 2, Affinity::Any);
@@ -71,7 +71,7 @@ fn a_sleeper_on_its_way_makes_a_cpu_no_longer_free() {
     assert_eq!(counts(&f, 3).0, 1);
 }
 
-/// Who has had more than its share stays queued in 6.12, and no CPU is chosen for it.
+/// In 6.12 the dequeue of a sleeper with negative lag is delayed, and no CPU is chosen for it.
 #[test]
 fn a_sleeper_that_is_still_queued_is_not_placed() {
     let placing = Placing { task: 0, current: None, now: 12 * MS, this_cpu: 1, flags: FG_WF_TTWU };
@@ -87,7 +87,7 @@ fn a_sleeper_that_is_still_queued_is_not_placed() {
     }
 }
 
-/// The CPU idles, so whatever waited there has gone, whether it owed something or not.
+/// The CPU goes idle, so no task is queued there any more, delayed or not.
 #[test]
 fn a_cpu_that_idles_has_nothing_queued_not_even_a_thread_in_debt() {
     for sched in ["fair:v6.7", "fair:v6.12"] {
@@ -134,7 +134,7 @@ fn a_nice_value_changes_the_weight_and_nothing_else() {
     }
 }
 
-/// Asked as if somebody ran where nobody does: all is as before then.
+/// `select_if_busy` restores the state.
 #[test]
 fn a_cpu_that_idles_may_be_taken_to_be_busy() {
     let mut f = four("fair:v6.12", InitialState::Nothing);
@@ -147,7 +147,7 @@ fn a_cpu_that_idles_may_be_taken_to_be_busy() {
     assert_eq!((counts(&f, 2), f.select(&placing, None).unwrap().cpu), (before, 2));
 }
 
-/// InitialState anything is known a CPU may idle or be busy; what it is seen to do settles that, but for who waits there.
+/// Before the first event of a CPU its state is assumed; the event corrects it, except for the task assumed to wait.
 #[test]
 fn what_was_before_is_settled_by_what_is_seen() {
     let mut f = four("fair:v6.12", InitialState::Everything);
@@ -160,7 +160,7 @@ fn what_was_before_is_settled_by_what_is_seen() {
     assert_eq!(counts(&four("fair:v6.12", InitialState::Nothing), 0), (0, 0, 1));
 }
 
-/// A gap of centuries is no reason to count every tick of it.
+/// A gap of centuries does not make the replay count every tick of it.
 #[test]
 fn time_may_jump() {
     let mut f = four("fair:v6.12", InitialState::Everything);
