@@ -30,7 +30,7 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u3
 	if (busy)
 		interval *= sd->busy_factor;
 	interval = msecs_to_jiffies(sys, interval);
-	/* Else the busy intervals of all levels come due at the same tick again and again. */
+	/* busy-minus1: so that the busy intervals of all levels do not expire at the same ticks. */
 	if (busy && feat(sys, FG_BUSY_MINUS1))
 		interval = pos_sub(interval, 1);
 	return clamp_u64(interval, 1, max_balance_interval(sys));
@@ -184,7 +184,7 @@ u32 fg_rebalance_domain(const struct fg_sys *sys, struct fg_domain *sd, struct f
 {
 	u32 decayed = decay_newidle_cost(sys, sd, w->jiffies);
 
-	/* v5.16: what the last domain says holds. */
+	/* v5.16: the result of the last domain counts. */
 	w->need_decay = decayed || (w->need_decay && !feat(sys, FG_NEWIDLE_COST));
 	w->cost += sd->max_newidle_lb_cost;
 	/* Another CPU balances from here on; what is left is to add up the costs, if they changed. */
@@ -235,13 +235,13 @@ u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg
 
 	if (rq->avg_idle >= needed && rq->rd && rq->rd->overload)
 		return 1;
-	/* Passed over; the lowest domain still says when its turn is. */
+	/* Skipped; the lowest domain still sets next_balance. */
 	if (rq->sd)
 		update_next_balance(sys, rq->sd, w);
 	return 0;
 }
 
-/* Of the last thousand tries the success is known by then; the older half is forgotten. */
+/* Computes the ratio of successes after a thousand tries, then halves both counts. */
 static void count_newidle(struct fg_domain *sd, u32 success)
 {
 	sd->newidle_call++;
@@ -253,7 +253,10 @@ static void count_newidle(struct fg_domain *sd, u32 success)
 	sd->newidle_success /= 2;
 }
 
-/* ni-random: 1: sd is left alone this time. Who tries seldom counts each success for as many as it passed over. */
+/*
+ * ni-random: 1: sd is skipped this time. The rarer the tries, the more each success counts: it stands for the tries
+ * skipped.
+ */
 static u32 newidle_dice_lost(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w)
 {
 	u32 chance = 1 + sd->newidle_ratio;
@@ -300,7 +303,7 @@ u32 fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, const str
 {
 	u32 coming = feat(sys, FG_NEWIDLE_PENDING) && rq->ttwu_pending;
 
-	/* A try that took no time is none. */
+	/* An attempt that took no time does not count. */
 	if (feat(sys, FG_NI_RANDOM) && cost)
 		count_newidle(sd, w->pulled ? w->stake : 0);
 	account_newidle_cost(sys, sd, w->jiffies, cost);

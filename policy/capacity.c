@@ -125,7 +125,7 @@ static s32 util_fits_cpu(const struct fg_sys *sys, const struct clamped_util *wa
 		return fits;
 	if (misfit_unlink(sys, FG_MU_TRISTATE))
 		return -1;
-	/* Where else should a boosted task go than to the biggest CPU? */
+	/* A boosted task fits the biggest CPU: there is no better one. */
 	return capacity == FG_CAPACITY_SCALE;
 }
 
@@ -158,7 +158,7 @@ void fg_set_max_allowed_capacity(const struct fg_sys *sys, struct fg_task *p)
 	p->max_allowed_capacity = max;
 }
 
-/* Where else should it go? */
+/* A task on the biggest CPU that it may use fits: there is no better one. */
 static u32 has_no_bigger_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p)
 {
 	if (feat(sys, FG_PINNED_NO_MISFIT) && p->nr_allowed == 1)
@@ -199,8 +199,8 @@ static noinline u32 exceeds_capacity(const struct fg_sys *sys, const struct fg_c
 }
 
 /*
- * Only energy-aware wakeups and the balance pass of an energy-aware system want to know. Since v6.10 a system that is
- * not so is never marked; a reader has to take it as overutilized then.
+ * Only energy-aware wakeups and the balance pass of an energy-aware system read overutilized. Since v6.10 a system
+ * that is not energy-aware never sets it; its readers must take it as set.
  */
 u32 fg_cpu_overutilized(const struct fg_sys *sys, const struct fg_cpu *rq)
 {

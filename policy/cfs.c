@@ -26,7 +26,7 @@ static u64 nr_entities(const struct fg_cpu *rq, const struct fg_task *p)
 	return p->tg ? group_of(rq, p)->h_nr_running : rq->h_nr_running - (u32)rq->nr_nested;
 }
 
-/* Who shares a period on the queue of p: since v5.13 all tasks of the CPU do, before that the entities of the queue. */
+/* The number of entities that share a period: since v5.13 all tasks of the CPU, before the entities of p's queue. */
 static u64 nr_sharing(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p)
 {
 	if (feat(sys, FG_BASE_SLICE))
@@ -175,8 +175,8 @@ static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const
 }
 
 /*
- * 1: p preempts curr. They compete as pe and e, entities of one queue q: themselves if their group is the same. Whom a
- * buddy of q belongs to, the CPU's queue should run as well.
+ * 1: p preempts curr. They compete as pe and e, entities of one queue q: themselves if their group is the same. If a
+ * buddy is set in the queue of a group, the group becomes a buddy in the CPU's queue.
  */
 static u32 cfs_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				    struct fg_task *p)

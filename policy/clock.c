@@ -50,8 +50,8 @@ void fg_update_rq_clock(const struct fg_sys *sys, struct fg_cpu *rq, u64 now, u6
 }
 
 /*
- * The CPU goes idle and clock_pelt is about to jump ahead. If the signals were at their maximum there was no idle
- * time to give back, the CPU was just too slow: the jump is hidden from the signals.
+ * The CPU goes idle and clock_pelt is about to jump to clock_task. If the signals were at their maximum, the CPU was
+ * too slow and the time it lost would not have been idle time: lost_idle_time hides the jump from the signals.
  */
 static void update_idle_rq_clock_pelt(struct fg_cpu *rq)
 {

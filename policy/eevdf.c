@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The run queue from v6.6 on, earliest eligible virtual deadline first (spec 9.2). Each task asks for slices of CPU
- * time. Its deadline is when, in virtual time, it should have had the present one if it ran all along; its lag is how
- * much of its share it is behind:
+ * The run queue from v6.6 on, earliest eligible virtual deadline first (spec 9.2). Each task requests slices of CPU
+ * time. Its deadline is the virtual time by which it should have had its current slice. Its lag is the service that it
+ * is owed:
  *
  *	V     = sum(w_i * v_i) / sum(w_i)		over all queued tasks, the current one included
  *	lag_i = w_i * (V - v_i), and sum(lag_i) = 0
  *
- * Who has had more than its share (v_i > V) is not eligible; of the others the one with the earliest deadline runs. Lag
- * is kept over sleep and migration, vruntime is not.
+ * A task that has had more than its share (v_i > V) is not eligible; of the eligible tasks the one with the earliest
+ * deadline runs. Lag is kept over sleep and migration, vruntime is not.
  *
  * V is kept as avg_vruntime = sum(w_i * (v_i - v0)) with v0 = min_vruntime and sum(w_i) = load_weight. v0 is moved to V
  * whenever the current task is charged, so every term is a lag with its sign turned. A lag is clamped to two slices
@@ -71,8 +71,8 @@ static void avg_vruntime_sub(struct fg_queue *q, const struct fg_task *p)
 }
 
 /*
- * Rounded down, "to the left": then v <= V exactly if v is not beyond the unrounded average, since v has no fraction.
- * Of an empty queue it is where the next task starts.
+ * Rounded down, "to the left": v has no fraction, so v <= V exactly if v is not greater than the unrounded average.
+ * For an empty queue it is the vruntime of the next task.
  */
 u64 fg_avg_vruntime(const struct fg_queue *q)
 {
@@ -103,7 +103,7 @@ static u32 deadline_before(const struct fg_task *a, const struct fg_task *b)
 	return vruntime_before(a->deadline, b->deadline);
 }
 
-/* What p, queued where v is V, is behind. A credit or debt of more than two slices (or a tick) is forgotten. */
+/* The lag of p, queued where v is V, clamped to two slices (or a tick) in both directions. */
 static s64 entity_lag(const struct fg_sys *sys, u64 v, const struct fg_task *p)
 {
 	u64 tick = FG_NSEC_PER_SEC / nonzero(sys->hz);
@@ -122,8 +122,8 @@ static void update_entity_lag(const struct fg_sys *sys, const struct fg_queue *q
 }
 
 /*
- * Where p, not queued yet, joins: its lag is to be afterwards what it was when it left. p itself moves V, by
- * w * vlag / (W + w), and so has to be put further away. To an empty queue it brings nothing.
+ * The vruntime with which p joins: its lag must afterwards be what it was when it left. p itself moves V, by
+ * w * vlag / (W + w), and is placed further away by as much. In an empty queue the lag is dropped.
  */
 static void eevdf_place_entity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p, u32 flags)
 {
@@ -158,7 +158,7 @@ static void eevdf_leave(const struct fg_sys *sys, struct fg_queue *q, struct fg_
 		p->deadline -= p->vruntime;
 		p->flags |= FG_TASK_REL_DEADLINE;
 	}
-	/* Who stayed to pay a debt gains nothing from having stayed too long. */
+	/* The lag of a delayed task does not become positive, however long it stayed. */
 	if ((flags & FG_DEQUEUE_DELAYED) && p->vlag > 0)
 		p->vlag = 0;
 }
@@ -231,7 +231,7 @@ static u32 preempts_short(const struct fg_sys *sys, const struct fg_queue *q, co
 	return deadline_before(p, curr) || !entity_eligible(q, curr);
 }
 
-/* p takes the CPU from a SCHED_IDLE curr. v6.12 judges those who compete, and a group is nobody's idle task. */
+/* p preempts a SCHED_IDLE curr. v6.12 compares the entities that compete, and a group's entity is never SCHED_IDLE. */
 static u32 preempts_idle(const struct fg_sys *sys, const struct fg_task *curr, const struct fg_task *p)
 {
 	u32 tasks_compete = curr->tg == p->tg || !is_eevdf612(sys);
@@ -262,8 +262,8 @@ static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *r
 }
 
 /*
- * curr gives up its slice: its deadline is a slice later. 6.12 stable has it pay for what it gives up, as if it had run
- * to its deadline; in debt already it pays no more, and stays protected.
+ * sched_yield(): moves the deadline of curr a slice later. 6.12 stable first sets the vruntime of an eligible curr to
+ * its deadline, as if it had run the slice; a curr that is not eligible keeps its deadline, and stays protected.
  */
 static void eevdf_yield(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *curr)
 {
@@ -280,7 +280,9 @@ static void eevdf_yield(const struct fg_sys *sys, struct fg_queue *q, struct fg_
 	curr->flags &= ~(u32)FG_TASK_PROTECTED;
 }
 
-/* A sleeper in debt pays by competing on without running; one that exits is gone. */
+/*
+ * DELAY_DEQUEUE: whether p, which goes to sleep, stays in the queue because it is not eligible. Exiting tasks do not.
+ */
 static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *p, u32 flags)
 {
 	if (!is_eevdf612(sys) || !(flags & FG_DEQUEUE_SLEEP) || (flags & FG_DEQUEUE_DELAYED))
@@ -288,7 +290,7 @@ static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_queue *q, co
 	return !(p->flags & FG_TASK_EXITING) && !entity_eligible(q, p);
 }
 
-/* Asleep for everybody but the queue. */
+/* p sleeps, but stays in the queue. */
 static void set_delayed(struct fg_cpu *rq, struct fg_task *p)
 {
 	p->flags |= FG_TASK_DELAYED;
@@ -297,7 +299,7 @@ static void set_delayed(struct fg_cpu *rq, struct fg_task *p)
 		group_of(rq, p)->h_nr_delayed++;
 }
 
-/* A debt that is more than paid is forgotten, and the credit with it: p starts as if it came from nowhere. */
+/* A delayed p whose lag has become positive loses it: it is placed with a lag of 0. */
 static void forfeit_credit(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *p)
 {
 	update_entity_lag(sys, q, p);

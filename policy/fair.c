@@ -159,7 +159,7 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	} else {
 		cfs_place_entity(sys, rq, p, flags);
 	}
-	/* Estimate and clamps count who is awake. */
+	/* The estimate and the clamps count tasks that are awake. */
 	if (counted && !feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 	if (counted)
@@ -175,7 +175,7 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (p->tg)
 		enqueue_group(sys, rq, group_of(rq, p), changed);
 
-	/* A new task's utilization is a guess, not a reason to give up on energy awareness; who only moves was here before. */
+	/* Only wakeups: the utilization of a new task is a guess, and a migrated task was counted before. */
 	if (flags & FG_ENQUEUE_WAKEUP)
 		update_overutilized_status(sys, rq);
 	if (counted && feat(sys, FG_UCLAMP_LATE))
@@ -343,7 +343,7 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
 	update_load_avg(sys, rq, curr);
 	if (curr->tg)
 		update_group_share(sys, rq, group_of(rq, curr));
-	/* With EEVDF charging the task has said it all. */
+	/* With EEVDF fg_update_curr() has already answered. */
 	if (!is_eevdf(sys) && rq->h_nr_running - (u32)rq->nr_nested > 1)
 		resched = check_preempt_tick(sys, rq, entity_of(rq, curr), left);
 	fg_update_misfit_status(sys, rq, curr);

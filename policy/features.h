@@ -46,7 +46,7 @@ FG_FEATURE(
 /*
  * The merged patch is misfit-unlink, which means all of its parts. For ablation
  * the parts are asked for one by one without it: -misfit-unlink+mu-tristate+mu-sic is the patch with neither mu-ou nor
- * the rest. Whoever lacks its part takes -1 as v6.2 took 0: it does not fit. All parts stand on mu-tristate.
+ * the rest. Code whose part is off treats -1 as v6.2 treats 0: it does not fit. All parts need mu-tristate.
  */
 FG_FEATURE(MISFIT_UNLINK, "misfit-unlink", "", "misfit-unlink", "v6.3", 1,
 	   "fits but not the requested minimum: misfit without being overutilized")

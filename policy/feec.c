@@ -21,13 +21,13 @@ struct feec {
 	u64 prev_cap; /* what a CPU of their clocks may give */
 	u64 best_cap;
 	u64 task_busy;
-	s32 prev_fits; /* 1, 0 or -1 as util_fits_cpu(); -1 is also nobody */
+	s32 prev_fits; /* 1, 0 or -1 as util_fits_cpu(); -1 also: no CPU yet */
 	s32 best_fits;
 	s32 best_cpu;
 	u32 changed; /* a negative cost was seen */
 };
 
-/* The candidates of one performance domain. What there is to spare is 0 for nobody: see spare_of(). */
+/* The candidates of one performance domain. A spare capacity of 0 means no candidate: see spare_of(). */
 struct feec_pd {
 	struct energy_env env;
 	struct clamped_util want; /* of p on the CPU at hand, with the clamps of those there */
@@ -155,12 +155,12 @@ global_func u32 consider_candidate(const struct select_ctx *s frame_arg, struct 
 		f->prev_fits = fits;
 		pd->prev_spare = spare;
 		pd->prev_usable = !feat(s->sys, FG_FEEC_PREV_SPARE) || spare;
-		/* Up to v5.13 it may also be the one with most to spare, and then there is no other. */
+		/* Up to v5.13 prev may also be the one with most to spare, and then it is the only candidate. */
 		if (feat(s->sys, FG_FEEC) != FG_FEEC_MARGIN)
 			return pd->prev_usable;
 	}
 	keep_best(s, rq, pd, fits, spare);
-	/* Who has nothing to spare is no candidate but for prev. */
+	/* A CPU with nothing to spare is not a candidate, except prev. */
 	return pd->prev_usable || pd->max_spare;
 }
 

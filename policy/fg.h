@@ -30,7 +30,7 @@ typedef u32 fg_bool;		/* 0 or 1 */
 typedef struct fg_task fg_entity;	/* of a CPU's queue: a task, or a group's fg_tg_cpu.entity there */
 #define FG_NULLABLE		/* before a pointer that may be null */
 
-/* The most CPUs a machine may have, 64 to a word. Who needs less memory, as BPF programs do, defines both. */
+/* The most CPUs a machine may have, 64 to a word. A build that needs less memory, e.g. for BPF, defines both. */
 #ifndef FG_NR_CPUS
 #define FG_NR_CPUS 1024
 #define FG_MASK_WORDS 16
@@ -306,7 +306,7 @@ struct fg_sums {
 
 struct fg_group {
 	struct fg_group *next;	/* ring; a domain's first group is the local one */
-	struct fg_sums *sums;	/* of all its CPUs as they are, kept by the caller; null: who wants them looks at each */
+	struct fg_sums *sums;	/* over all its CPUs, kept current by the caller; null: the policy reads each CPU */
 	u32 weight;
 	u32 flags;		/* of the child domain it was made from, 0 for single CPUs */
 	u64 capacity;		/* spec 1.8, sum of its CPUs */
@@ -452,7 +452,7 @@ struct fg_cpu {
 	u64 idle_stamp;		/* ns, 0 while busy */
 	u64 avg_idle;
 
-	/* What going idle, ticks and the balance pass need besides. */
+	/* Further members for going idle, ticks and the balance pass. */
 	u64 max_idle_balance_cost;	/* ns */
 	u64 wake_avg_idle;	/* ns, what wakeups may still spend on scans (v5.14) */
 	u64 wake_stamp;		/* jiffies, when it was right */
@@ -463,7 +463,7 @@ struct fg_cpu {
 	u64 idle_exit_latency;	/* ns, of the recorded state */
 	u64 idle_residency;	/* ns */
 
-	u64 break_even;		/* ns: when the recorded state begins to pay (break-even); stays when the state is cleared */
+	u64 break_even;		/* ns: when the recorded state breaks even; kept when the state is cleared */
 	u64 idle_calls;		/* how often the CPU went idle with its tick to be stopped */
 	struct fg_sugov *sugov;	/* null: schedutil does not set its clock */
 	u32 active_balance;	/* the stopper is on its way to push a task of this CPU away */
@@ -494,8 +494,8 @@ struct fg_cpu {
 	struct fg_sugov_cpu sugov_cpu;
 	u32 cpu_capacity_inverted;	/* inv(c), 0: not inverted */
 	/* Capacity that limits of the clock take now, see fg_set_frequency_limits(). */
-	u32 thermal_pressure;	/* tp(c): hardware and cooling devices, as told up to v6.9 */
-	u32 hw_pressure;	/* hardware alone, as told since v6.10 */
+	u32 thermal_pressure;	/* tp(c): hardware and cooling devices, as reported up to v6.9 */
+	u32 hw_pressure;	/* hardware alone, as reported since v6.10 */
 	u32 cpufreq_pressure;	/* cpufreq's maximum */
 	s32 pd;			/* performance domain: lowest CPU on the same clock */
 	u32 uclamp_idle;	/* the maximum is that of the last task that left; initially 1 */
@@ -569,11 +569,11 @@ struct fg_note {
 /* Filled by a placement if reasons are wanted, oldest first. The caller empties it. */
 struct fg_why {
 	u32 nr;
-	u32 lost;		/* notes that had no room */
+	u32 lost;		/* notes that did not fit in */
 	struct fg_note note[FG_MAX_WHY];
 };
 
-/* The circumstances of a placement. */
+/* The arguments of a placement besides the task. */
 struct fg_wake {
 	const struct fg_task *current;	/* current of this_cpu (interrupted or not), null while it idles */
 	u64 now;		/* ns, clock of this_cpu; its jiffy is now's (wake_stamp) */
@@ -639,7 +639,7 @@ u64 fg_decay_load(u64 val, u64 n);
  * clears has_blocked_load when nothing does. The caller notes last_blocked.
  */
 fg_bool fg_update_blocked_averages(const struct fg_sys *sys, struct fg_cpu *rq);
-/* How far the clock of a CPU goes now, kHz; what does not limit it says top. */
+/* The frequency limits of a CPU's clock, kHz; a member that does not limit it equals top. */
 struct fg_frequency_limits {
 	u32 top;		/* highest operating point */
 	u32 hardware;		/* what the hardware keeps to on its own */
@@ -707,7 +707,7 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* The averages of a sleeping p leave old for another CPU (spec 2.4, wakeup migration). */
 void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_task *p);
-/* After it: what p has missed if old idles. now: ns, the waker's clock. */
+/* After it: decays p by the time that old, if idle, has not accounted (migrate-lag). now: ns, the waker's clock. */
 void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct fg_task *p, u64 now);
 /* p, which the caller took off the tree, becomes current / the current p is put back (before the caller inserts it). */
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
@@ -888,9 +888,9 @@ struct fg_balance_walk {
  *   tick	fg_update_idle_balance, softirq if fg_rebalance_due, fg_nohz_balancer_kick, fg_kick_ilb if it says so
  *   softirq	kind by fg_rebalance_kind, fg_rebalance_begin; each domain bottom-up until STOP: fg_rebalance_domain; if
  *		NOW: load_balance, fg_rebalance_again if it moved something, fg_rebalanced_domain; fg_rebalance_end
- *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP: fg_newidle_domain (w->dice
- *		drawn anew); if NOW: load_balance, fg_newidled_domain with what that took and moved, until that says STOP;
- *		always fg_newidle_end
+ *   newly idle	unless fg_newidle_spared: fg_newidle_begin, fg_newidle_gate; if open each domain until STOP:
+ *		fg_newidle_domain (with a new w->dice); if NOW: load_balance, fg_newidled_domain with what that took and
+ *		moved, until that says STOP; always fg_newidle_end
  *   load_balance	fg_should_we_balance; if so fg_update_group_capacity if due, fg_update_root_status,
  *		fg_update_idle_cpu_scan; what finds nothing to move, or was not to look, ends with fg_balance_backoff
  */
@@ -933,7 +933,7 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, fg
 
 /* ---- one attempt to balance a domain (spec 6.2-6.8) -------------------------------------------------------------- */
 
-/* What is to be moved, and what fg_balance.imbalance counts. */
+/* migration_type: the unit of fg_balance.imbalance. */
 #define FG_MIGRATE_LOAD 0
 #define FG_MIGRATE_UTIL 1
 #define FG_MIGRATE_TASK 2
@@ -957,7 +957,7 @@ enum fg_balance_rule_id {
 struct fg_balance {
 	struct fg_domain *sd;
 	u64 jiffies;
-	s32 this_cpu;		/* for whom */
+	s32 this_cpu;		/* the CPU that the attempt is made for */
 	u32 kind;		/* FG_CPU_* */
 
 	struct fg_group *busiest;	/* null: none */
@@ -1002,8 +1002,8 @@ fg_bool fg_should_we_balance(const struct fg_sys *sys, const struct fg_balance *
  */
 fg_bool fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
 /*
- * What rq adds to the sums of groups. On a large machine most of the time goes into looks at CPUs of which nearly none has
- * changed since the last: a caller that knows which have may keep fg_group.sums right instead. Every answer is the same.
+ * The contribution of rq to the sums of groups. On a large machine most time is spent on reading CPUs that have not
+ * changed. A caller that knows which have may keep fg_group.sums current instead; every result is the same.
  */
 void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_sums *sums);
 void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b);
@@ -1015,9 +1015,9 @@ fg_bool fg_detach_task(const struct fg_sys *sys, struct fg_balance *b, const str
 fg_bool fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
 /* FG_LB_*; after the tasks of a round were enqueued. */
 u32 fg_balance_next(const struct fg_sys *sys, struct fg_balance *b);
-/* b->dst_cpu is not the one: the interval of sd grows as if it were balanced. */
+/* Another CPU than b->dst_cpu balances sd: the interval of sd grows as if sd were balanced. */
 void fg_balance_not_ours(const struct fg_sys *sys, const struct fg_balance *b);
-/* Failures, interval, imbalanced flag (spec 6.5). b->moved is what the attempt amounts to. 1: start active balance. */
+/* Updates failures, interval and imbalanced flag (spec 6.5) from b->moved. 1: start active balance. */
 fg_bool fg_balance_end(const struct fg_sys *sys, struct fg_balance *b);
 /* Of the stopper on src: fills b in, jiffies apart. 0: nothing is to be done. */
 fg_bool fg_active_begin(const struct fg_sys *sys, struct fg_cpu *src, struct fg_balance *b);

@@ -13,7 +13,7 @@
 
 /* In 1024ths of a weight. */
 #define MIN_SHARES 2
-/* The least weight there is where weights have no fractions. */
+/* The least weight, in units without fractions. */
 #define MIN_WEIGHT 2
 
 /*
@@ -146,7 +146,7 @@ static void dequeue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 		dequeue_group_entity(sys, rq, g, 0);
 		return;
 	}
-	/* Who sleeps within its slice leaves the rest of it to its group. */
+	/* A task that sleeps before its slice ends leaves the rest of the slice to its group. */
 	if ((flags & FG_DEQUEUE_SLEEP) && (!is_eevdf(sys) || feat(sys, FG_PICK_BUDDY)))
 		rq->fair.next = &g->entity;
 	update_group_share(sys, rq, g);

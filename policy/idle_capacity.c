@@ -70,8 +70,8 @@ static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, str
 }
 
 /*
- * First free CPU of sd that fits p, else the best that does not (spec 4.6). Up to v5.9 what p wants is read anew for
- * every CPU; it is the same each time, for nothing changes during a placement.
+ * First free CPU of sd that fits p, else the best that does not (spec 4.6). Up to v5.9 p's utilization is read again
+ * for every CPU; that does not change the result, because nothing changes during a placement.
  */
 global_func s32 select_idle_capacity(const struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg)
 {

@@ -15,8 +15,8 @@
  * - levels goes through the domains that share a cache: it starts above SMT and a find ends everything, as its author
  *   meant (11.2, 4); mail 004's review has both wrong. No machine has more of them than cluster and LLC. Its budget is
  *   made from the size of the LLC unless levels-nr says cluster.
- * - Where clusters are no domain (cls-domain) they are scanned first all the same, which no patch proposes: it shows
- *   what the scan alone is worth.
+ * - Clusters that do not have a domain (cls-domain) are scanned first too, which no patch proposes: it shows what the
+ *   scan alone is worth.
  * - The posted loop (11.2, 5) keeps what a reviewer disliked: no SCHED_IDLE CPUs, nothing at all with SMT.
  * - Without a domain of the waking CPU's own cache to pay from, prop scans nothing, with a hint neither; util does not
  *   ask for it (v6.1).

@@ -61,7 +61,7 @@ static s32 select_asym(struct select_ctx *s)
 
 	if (!s->sys->asym_key || !feat(s->sys, FG_ASYM_SCAN))
 		return -1;
-	/* An island of equal CPUs has no such domain and goes the symmetric way. */
+	/* A partition of equal CPUs does not have such a domain: its wakeups take the symmetric path. */
 	sd = rq_of(s, s->target)->sd_asym_cpucapacity;
 	if (!sd)
 		return -1;
@@ -80,7 +80,7 @@ global_func u32 early_check(const struct select_ctx *s frame_arg, s32 cpu)
 	return probe_free(s, cpu) && asym_fits(s, cpu);
 }
 
-/* IO completion by a bound worker: it sleeps in a moment, p need not go elsewhere for that. */
+/* A per-CPU kthread wakes p, e.g. for completed I/O: it will sleep at once, so p can stay on its CPU. */
 static u32 woken_by_percpu_kthread(const struct select_ctx *s)
 {
 	const struct fg_task *waker = s->w->current;

@@ -62,7 +62,7 @@ static void lengthen_interval(const struct fg_sys *sys, const struct fg_balance 
 		sd->balance_interval *= 2;
 }
 
-/* The domain is balanced as far as this CPU can tell, or all there is to move is pinned. */
+/* The domain is balanced for this CPU, or all tasks that could move are pinned. */
 static void balance_settled(const struct fg_sys *sys, const struct fg_balance *b)
 {
 	struct fg_domain *parent = b->sd->parent;
@@ -144,7 +144,7 @@ static u32 balance_failed(const struct fg_sys *sys, struct fg_balance *b)
 		}
 		active = start_active_balance(sys, b, src);
 	}
-	/* Up to v5.11 who had to use force for want of success backs off, newly idle or not. */
+	/* Up to v5.11 the interval grows after an active balance that was due to failures, newly idle or not. */
 	if (!active || feat(sys, FG_ACTIVE_LB_TASK) || wants_running_task(sys, b))
 		sd->balance_interval = sd->min_interval;
 	else if (sd->balance_interval < sd->max_interval)

@@ -3,7 +3,7 @@
  * What is to be moved, and how much of it, since 002/P04 (spec 6.4):
  *
  *	misfit	one task that does not fit, or the load of one on a squeezed CPU
- *	task	so many tasks: where a task is where it should not be, or groups are to have as many
+ *	task	a number of tasks: for a task on a CPU where it should not be, or to make groups have equally many
  *	util	what the local group has room for
  *	load	up to the mean of the domain
  */
@@ -106,7 +106,7 @@ static void fill_spare_capacity(const struct fg_sys *sys, struct fg_balance *b, 
 	if (one_cpu || prefers_sibling(sys, b))
 		excess = sibling_excess(sys, b, s);
 	else
-		/* The kernel's counts are unsigned: with more idle CPUs in the busiest group there is no end to it. */
+		/* Unsigned in the kernel: with more idle CPUs in the busiest group the difference wraps around. */
 		excess = s->local->idle_cpus - s->busiest->idle_cpus;
 	set_amount(b, FG_MIGRATE_TASK, half_of_excess(sys, b, s, excess));
 }

@@ -22,7 +22,7 @@ void fg_balance_begin(const struct fg_sys *sys, struct fg_balance *b)
 		b->cpus.bits[i] = b->sd->span.bits[i] & sys->active.bits[i];
 }
 
-/* Of a group one CPU balances: the first idle one, for it has the time. v6.6: rather one of an idle core. */
+/* One CPU balances for a group: the first idle one. v6.6: one of an idle core comes first. */
 static s32 balancing_cpu(const struct fg_sys *sys, const struct fg_balance *b)
 {
 	const struct fg_group *local = b->sd->groups;

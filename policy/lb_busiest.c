@@ -236,7 +236,7 @@ static u32 decide_balance(const struct fg_sys *sys, const struct fg_balance *b, 
 
 	if (!b->busiest)
 		return FG_BALANCE_RULE_NO_GROUP;
-	/* v6.3: a misfit task is no matter of the whole partition. */
+	/* v6.3: a misfit task does not make the whole partition overutilized. */
 	if (s->busiest->type == group_misfit_task && misfit_unlink(sys, FG_MU_GATE))
 		return FG_BALANCE_RULE_MISFIT;
 	if (left_to_wakeups(sys, b))

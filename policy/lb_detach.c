@@ -13,7 +13,7 @@ static u32 task_hot(const struct fg_sys *sys, const struct fg_balance *b, const 
 	/* Siblings share them. */
 	if (feat(sys, FG_SMT_NEVER_HOT) && (b->sd->flags & FG_SD_SHARE_CPUCAPACITY))
 		return 0;
-	/* Whom the source wants to run next it probably works with. */
+	/* A buddy of the source's queue: the source's tasks probably work with it. */
 	if (cpu_rq(sys, (u32)b->dst_cpu)->nr_running && (p == q->next || p == q->last))
 		return 1;
 	return (s64)(src->clock_task - p->exec_start) < FG_MIGRATION_COST;
@@ -71,7 +71,7 @@ u32 fg_detach_more(const struct fg_sys *sys, struct fg_balance *b)
 	/* A preemptible kernel is in a hurry here. */
 	if (b->kind == FG_CPU_NEWLY_IDLE && b->batch && feat(sys, FG_NEWIDLE_ONE))
 		return 0;
-	/* Who idles does not take the last one: the source would take it back. */
+	/* An idle dst does not take the last task: the source would become idle and pull it back. */
 	if (b->kind != FG_CPU_NOT_IDLE && cpu_rq(sys, (u32)b->src_cpu)->nr_running <= 1)
 		return 0;
 	return ++b->looks <= b->loop_max;

@@ -38,7 +38,7 @@ static u32 can_take_misfit(const struct fg_sys *sys, const struct fg_balance *b,
 	return fits_capacity(g->max_capacity, b->sd->groups->max_capacity) && lb_has_capacity(sys, b, s->local);
 }
 
-/* On an asymmetric domain: a group of bigger CPUs that are not crowded, or one whose misfit is the smaller one, is none. */
+/* On asymmetric domains g is skipped if its CPUs are bigger and not crowded, or if its misfit is the smaller one. */
 static u32 passed_over_by_size(const struct fg_balance *b, const struct sd_lb_stats *s, const struct fg_group *g)
 {
 	const struct sg_lb_stats *st = s->other;
@@ -67,7 +67,9 @@ static u32 pick_for_packing(const struct fg_sys *sys, const struct fg_balance *b
 	return !b->busiest || asym_prefer(b->busiest->asym_prefer_cpu, g->asym_prefer_cpu);
 }
 
-/* The group g in s->other is busier than the busiest so far. Who is by its type is not asked anything else. */
+/*
+ * Whether the group g in s->other is busier than the busiest so far. Groups of different types compare by type alone.
+ */
 static u32 pick_busiest_old(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s,
 			    const struct fg_group *g)
 {
@@ -178,7 +180,10 @@ static u32 moving_gains_throughput(const struct sd_lb_stats *s, u64 local_pt, u6
 	return then / FG_CAPACITY_SCALE > now / FG_CAPACITY_SCALE;
 }
 
-/* An amount below pt moves nothing: one task is to go after all if its load is no more than the difference, or for a gain. */
+/*
+ * An amount below pt would move nothing. Raises it to pt, one task, if that is at most the difference of the loads, or
+ * if more gets done with the task moved.
+ */
 static u64 fix_small_imbalance(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
 			       u64 amount)
 {

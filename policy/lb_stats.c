@@ -5,10 +5,10 @@
  */
 #include "lb.h"
 
-/* No domain's imbalance_pct is smaller: that of siblings. */
+/* The smallest imbalance_pct of any domain: that of SMT siblings. */
 #define LEAST_IMBALANCE_PCT 110
 
-/* What balancing takes for the load of a CPU: until 002/P06 that of what is queued there. */
+/* The load of a CPU for balancing: until 002/P06 that of its queued tasks only. */
 static u64 lb_load(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
 	return feat(sys, FG_LB_P06) ? cpu_load(rq) : rq->queued.load_avg;
@@ -152,7 +152,10 @@ void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_su
 		rq->h_nr_running == 1 && (u64)rq->cpu_capacity * LEAST_IMBALANCE_PCT < (u64)rq->cpu_capacity_orig * 100;
 }
 
-/* The sums of g that the caller keeps say all that a look at its CPUs would. The largest misfit load is no sum. */
+/*
+ * Whether the sums that the caller keeps give all statistics of g, without reading its CPUs. They do not give the
+ * largest misfit load, which is not a sum.
+ */
 static u32 sums_suffice(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g)
 {
 	if (!g->sums || (b->sd->flags & FG_SD_ASYM_CPUCAPACITY) || b->sd->imbalance_pct < LEAST_IMBALANCE_PCT)

@@ -76,7 +76,7 @@ static u32 needs_balance(const struct fg_sys *sys, const struct fg_cpu *rq)
 		return 1;
 	if (preferred_cpu_idles(sys, rq))
 		return 1;
-	/* With unequal CPUs many busy ones are no reason: the big ones may be meant to idle. */
+	/* On asymmetric machines many busy CPUs do not cause a kick: big CPUs may be idle on purpose. */
 	if (rq->sd_asym_cpucapacity)
 		return check_misfit_status(sys, rq, rq->sd_asym_cpucapacity);
 	return rq->llc && rq->llc->nr_busy_cpus > 1;
@@ -119,7 +119,7 @@ static s32 find_new_ilb(const struct fg_sys *sys, const struct fg_cpu *rq)
 
 s32 fg_kick_ilb(struct fg_sys *sys, const struct fg_cpu *rq, u32 kick, u64 jiffies)
 {
-	/* Not every busy CPU's tick is to kick until the one that is woken has set the next turn. */
+	/* Moved ahead, so that not every busy CPU's tick kicks until the woken CPU sets next_balance. */
 	if (kick & FG_NOHZ_BALANCE_KICK)
 		sys->nohz_next_balance = jiffies + 1;
 	return find_new_ilb(sys, rq);

@@ -265,8 +265,8 @@ static void dequeue_load_avg(const struct fg_sys *sys, struct fg_avg *from, cons
 }
 
 /*
- * p's averages join those of its queue on rq. The sums are made anew from the averages with the divider of the run queue, or else they
- * would not match the point in the period at which the run queue stands.
+ * attach_entity_load_avg: adds p's averages to those of its queue on rq. p's sums are computed again from its averages
+ * with the divider of the run queue, because the two signals are at different points of their periods.
  */
 static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p)
 {

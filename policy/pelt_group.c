@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Load tracking of task groups that compete as one. On a CPU a group has two signals, that of its queue (the tasks in
- * it) and that of its entity (what the CPU's queue sees of it). Where tasks run and wait both grow alike, but a task that
- * comes or goes with its averages changes that of the queue only, and the entity and the CPU's queue are told:
+ * Load tracking of task groups that compete as one. On a CPU a group has two signals: that of its queue (the tasks in
+ * it) and that of its entity (its part in the CPU's queue). While tasks run and wait, both grow alike. A task that is
+ * attached or detached changes only that of the queue; the change is then propagated to the entity and the CPU's queue:
  *
- *	util, runnable	the entity has what its queue has
- *	load		the entity's load_sum has no weight, so it is at most that of one entity that is always there. It
- *			takes what a task brings; when one leaves it is what is left if all the others wait as much
+ *	util, runnable	copied from the queue to the entity
+ *	load		the entity's load_sum does not include its weight, so it is at most that of one entity that is
+ *			always runnable. An attached task's load_sum is added; after a detach it is computed as if all
+ *			remaining tasks waited equally
  *
  * A group's load over all CPUs is kept only roughly: a CPU's part of it follows by steps of 1/64.
  */
@@ -20,7 +21,7 @@ static void add_signed(u64 *value, s64 delta)
 	*value = delta < 0 ? pos_sub(*value, 0 - (u64)delta) : *value + (u64)delta;
 }
 
-/* Something with that load_sum, without its weight, joined g's queue; negative: left. */
+/* Notes that a task with this load_sum, without its weight, joined g's queue; negative: left it. */
 static void propagate_later(struct fg_tg_cpu *g, s64 load_sum)
 {
 	g->propagate = 1;
@@ -63,7 +64,7 @@ static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 	return changed;
 }
 
-/* The signal of g's entity up to now. A delayed group has no task left that waits. */
+/* Updates the signal of g's entity. All tasks of a delayed group sleep, so it has no runnable ones. */
 static void age_group_entity(struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	struct fg_task *e = &g->entity;
@@ -124,7 +125,7 @@ static u64 told_load_sum(const struct fg_tg_cpu *g, u32 divider)
 		sum = min_u64(e->load_sum, g->avg.load_sum / g->queue.load_weight);
 	else
 		sum = 0;
-	/* Who runs is runnable. */
+	/* The current task is runnable too. */
 	return max_u64(sum, e->util_sum / FG_CAPACITY_SCALE);
 }
 
@@ -157,7 +158,7 @@ static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_
 	}
 }
 
-/* propagate_entity_load_avg: 1 if there was something to tell. */
+/* propagate_entity_load_avg: 1 if something was propagated. */
 static u32 propagate(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	struct fg_avg *e = &g->entity.avg, *cpu = &rq->cfs;
@@ -173,8 +174,8 @@ static u32 propagate(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_c
 }
 
 /*
- * The signals above g's queue up to now, which are told nothing yet; 1: rq's are others than before. g has the CPU even if the
- * task that it had it for has been put back.
+ * Updates the signals above g's queue, without propagating changes; 1: rq's have changed. g's entity still counts as
+ * current after its task has been put back.
  */
 static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
@@ -182,14 +183,14 @@ static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 	return age_cfs_rq(sys, rq, g->entity.on_cpu || fair_curr(rq));
 }
 
-/* The signal of g's own queue up to now, and with it this CPU's part in the load of the whole group. */
+/* Updates the signal of g's queue, and this CPU's contribution to the load of the whole group. */
 static void age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	if (age_group_queue(sys, rq, g))
 		contribute(sys, rq, g);
 }
 
-/* The signals of g and of rq up to now; 1: rq's are others than before. */
+/* Updates and propagates the signals of g and of rq; 1: rq's have changed. */
 static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	u32 changed;
@@ -200,9 +201,9 @@ static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struc
 }
 
 /*
- * p joins its group or leaves it: the signals of the group and of rq up to now, p's own being so. If it attaches
- * (detaches), its averages go with it, and only then is the group's load what is contributed. What is above the group is
- * told of all of this once, by tell_group() after p is counted. The answer is for that.
+ * p joins its group or leaves it: updates the signals of the group and of rq; p's own must be up to date. If p attaches
+ * (detaches), its averages go with it, and the group's contribution is updated after that. tell_group(), called once p
+ * is counted, propagates all of this at once; the result is for its argument.
  */
 static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches)
 {

@@ -23,9 +23,9 @@
 #define noinline __attribute__((noinline))
 
 /*
- * The BPF verifier follows every path through a program, and through a whole placement there are too many. A global_func
- * it checks once and on its own, for any arguments; at its callers it looks no further. It must be told what the pointers
- * among them are: state_arg, one of the structs of fg.h; frame_arg, something on the stack of a caller.
+ * The BPF verifier follows every path through a program, and a whole placement has too many. It checks a global_func
+ * once, for any arguments, and does not enter it at its calls. Pointer arguments must be marked for that: state_arg,
+ * one of the structs of fg.h; frame_arg, an object on the stack of a caller.
  */
 #ifdef __bpf__
 #define global_func noinline __attribute__((visibility("default")))
@@ -156,7 +156,7 @@ static inline u64 queue_last_update(const struct fg_cpu *rq, const struct fg_tas
 	return p->tg ? group_of(rq, p)->avg.last_update : rq->cfs.last_update;
 }
 
-/* As whom p competes on rq's own queue. */
+/* The entity of rq's own queue for p: p itself, or its group's. */
 static inline struct fg_task *entity_of(const struct fg_cpu *rq, struct fg_task *p)
 {
 	return p->tg ? &group_of(rq, p)->entity : p;
@@ -185,8 +185,8 @@ static inline u32 is_detached(const struct fg_task *p)
 }
 
 /*
- * idle(c) of spec 0. aidle(c) is the same: there are no preempted virtual CPUs here. Without branches: whether a CPU idles
- * is not to be guessed.
+ * idle(c) of spec 0. aidle(c) is the same: there are no preempted virtual CPUs here. Without branches, which the CPU
+ * would mispredict.
  */
 static inline u32 idle_rq(const struct fg_cpu *rq)
 {

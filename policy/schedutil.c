@@ -18,7 +18,7 @@
 #define SUGOV_DELAY_US 1000ull /* where no transition time is known */
 #define SUGOV_DELAY_MAX_US 10000ull /* up to v6.9 */
 
-/* ns from since to now. Clocks of two CPUs differ a little: what seems to be before since is no time at all. */
+/* ns from since to now. Clocks of two CPUs differ a little: 0 if now is before since. */
 static u64 ns_since(u64 now, u64 since)
 {
 	return pos_sub(now, since);
@@ -108,8 +108,8 @@ static u32 top_khz(const struct fg_em *em)
 }
 
 /*
- * The lowest operating point that is no slower, or else the highest that the limit allows. Inefficient ones are passed
- * over, unless none that is efficient is left within the limit.
+ * The lowest operating point that is not slower than khz, or else the highest that the limit allows. Inefficient ones
+ * are skipped, unless the limit leaves no efficient one.
  */
 static u32 resolve_khz(const struct fg_sugov *sg, u32 khz)
 {
@@ -261,7 +261,7 @@ void fg_sugov_start(const struct fg_sys *sys, struct fg_sugov *sg, u64 transitio
 	sg->delay = sugov_delay(sys, (transition + FG_NSEC_PER_USEC - 1) / FG_NSEC_PER_USEC);
 	sg->shared = mask_next_and(&sg->em->span, &sg->em->span, first + 1, sys->nr_cpus) < sys->nr_cpus;
 	sg->max_khz = top_khz(sg->em);
-	/* cpufreq tells a governor the limits as soon as it has started: the first change waits for nothing. */
+	/* cpufreq calls limits() right after start(), so the first change does not wait for the delay. */
 	sg->limits_changed = 1;
 }
 

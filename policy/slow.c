@@ -32,7 +32,7 @@ struct idlest_cpu {
 	u64 load; /* of least_loaded */
 };
 
-/* Mail 001: of equally deep CPUs the one whose state has paid, or will, first. Their stamps rank nothing. */
+/* Mail 001: of equally deep CPUs the one whose state broke even, or will, first. Idle stamps are not compared. */
 static void consider_equally_deep_cpu(const struct select_ctx *s, const struct fg_cpu *rq, struct idlest_cpu *best,
 				      u64 latency)
 {
@@ -134,7 +134,7 @@ global_func s32 find_idlest_cpu(struct select_ctx *s frame_arg, const struct fg_
 		s->v->rule = FG_RULE_SLOW_PREV;
 		return s->prev;
 	}
-	/* A child has no averages on any queue yet: there is nothing to decay. */
+	/* A child's averages are not part of a queue's yet: there is nothing to decay. */
 	select_sync(s);
 
 	/* Each turn goes down a level or to a smaller domain. */

@@ -110,8 +110,8 @@ static void uclamp_inc_id(const struct fg_sys *sys, struct fg_cpu *rq, u32 id, u
 }
 
 /*
- * No task is left. The minimum falls; the maximum stays that of the last task, lest its utilization, which decays from
- * now on, ask for more than it was allowed while it ran.
+ * The last task has left. The minimum becomes 0. The maximum stays that of the last task: otherwise its blocked
+ * utilization could request a higher frequency than it was allowed while it ran.
  */
 static u32 uclamp_idle_value(struct fg_cpu *rq, u32 id, u32 value)
 {

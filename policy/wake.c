@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who wakes whom, and whether the wakee comes to the waker: spec 3.2, 3.4. */
+/* The wakee statistics (record_wakee, wake_wide), and whether the wakee is pulled to the waker: spec 3.2, 3.4. */
 #include "select.h"
 
 /* The wakee switches of one waker, halved once a second without being looked at. */

@@ -271,7 +271,7 @@ TEST(the_kind_is_that_of_the_last_tick)
 	CHECK_EQ(fg_rebalance_kind(&cpus[0]), FG_CPU_NOT_IDLE);
 }
 
-/* A look by cpu whoever's turn it is; level as for kit_look(). */
+/* A look by cpu, even if another CPU balances the domain; level as for kit_look(). */
 static void look(u32 cpu, u32 level)
 {
 	struct fg_balance b = kit_look(cpu, level, FG_CPU_NEWLY_IDLE);
@@ -361,7 +361,7 @@ TEST(a_wakeup_on_its_way_spares_newly_idle_balancing)
 	CHECK_EQ(cpus[0].idle_stamp, 6000);
 }
 
-/* To v5.11 an idle CPU's pass pulls the turn of all in, but never puts it off; a busy one has no say. */
+/* Up to v5.11 the pass of an idle CPU may move the turn of all forward, never back; that of a busy CPU does not. */
 TEST(an_idle_pass_brings_the_turn_of_all_forward)
 {
 	static const struct {
@@ -386,7 +386,7 @@ TEST(an_idle_pass_brings_the_turn_of_all_forward)
 	}
 }
 
-/* Whoever the other one is: an RT task's fair company waits as well. */
+/* A fair task beside an RT task waits as well. */
 TEST(the_second_task_of_a_cpu_is_an_overload)
 {
 	for (u32 rt = 0; rt < 2; rt++) {

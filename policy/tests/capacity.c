@@ -372,7 +372,7 @@ static s32 wake(struct fg_task *p, u32 cpu)
 	return kit_wake(p, cpu, FG_WF_TTWU).cpu;
 }
 
-/* Rows A1, A2: -1 is no fit for the early checks; the scan then finds what fits, or the best of the others. */
+/* Rows A1, A2: -1 does not fit in the early checks; the scan then finds a CPU that fits, or the best of the others. */
 TEST(early_checks_want_a_full_fit)
 {
 	struct fg_task p;
@@ -553,7 +553,7 @@ static void clusters(void)
 	preset(1, 1, 1);
 }
 
-/* A child of no utilization yet that asks for 512: only the group of B has no misfit, so it has spare capacity. */
+/* A child without utilization, with a minimum of 512: only B's group is not misfit for it, so it has spare capacity. */
 TEST(a_group_with_no_cpu_that_fits_is_misfit)
 {
 	struct fg_task p;
@@ -674,7 +674,7 @@ TEST(hw_pressure_comes_before_rt_and_interrupts)
 	CHECK_EQ(fits(B, 100, 625, 1024), -1);
 }
 
-/* The reason of every answer is told with its numbers. */
+/* Every answer notes its reason and numbers. */
 TEST(notes_tell_what_was_compared)
 {
 	static struct fg_why why;

@@ -397,7 +397,7 @@ TEST(hand_overs_keep_the_books)
 	/* it waited until now: runnable, not running */
 	CHECK(a.avg.runnable_avg > 700);
 	CHECK_EQ(a.avg.util_avg, 0);
-	/* an hour backwards is no time */
+	/* an hour backwards counts as 0 */
 	a.exec_start = rq->clock_task + 3600000 * MS;
 	fg_update_curr(&sys, rq, &b);
 	CHECK_EQ(a.sum_exec, 50 * MS);
@@ -419,7 +419,7 @@ TEST(hand_overs_keep_the_books)
 	rq->clock_pelt = 256ull << 20;
 	fg_put_prev_entity(&sys, rq, &a);
 	CHECK_EQ(a.avg.last_update, 192ull << 20);
-	/* a move is no sleep: nothing is learned from it */
+	/* a migration is not a sleep: the estimate does not change */
 	b.est.enqueued = b.est.ewma = 0;
 	b.avg.util_avg = 300;
 	fg_dequeue_entity(&sys, rq, &b, FG_DEQUEUE_MOVE);
@@ -499,7 +499,7 @@ TEST(ticks_refresh_signals_and_flags)
 	CHECK(rq->thermal.load_avg > 90);
 }
 
-/* RT tasks count for "alone on the CPU"; a yielding current is skipped for whoever comes first after it. */
+/* RT tasks count for "alone on the CPU"; a yielding current is skipped for the leftmost of the other tasks. */
 TEST(yield_with_company)
 {
 	struct fg_task a, b, c;
@@ -546,7 +546,7 @@ TEST(a_new_weight_changes_the_load_at_once)
 	CHECK_EQ(p.avg.load_avg, 263);
 	CHECK_EQ(cpus[0].cfs.load_avg, 188 + 263);
 	CHECK_EQ(cpus[0].cfs.load_sum, 526 * 23615 + 9);
-	/* on its way its load is nobody's */
+	/* while it migrates, its load is in neither queue */
 	p.flags = FG_TASK_MIGRATED;
 	p.nice = 0;
 	fg_reweight_task(&sys, &cpus[0], &p);

@@ -297,7 +297,7 @@ TEST(rows_C9_to_C11)
 	v = kit_wake(&p, 0, SYNC);
 	CHECK_EQ(v.cpu, 0);
 	CHECK_EQ(v.rule, FG_RULE_C11);
-	/* what failed another test than the cluster's is no last resort: not allowed, another LLC */
+	/* a CPU that failed another test than the cluster's is not a last resort: not allowed, another LLC */
 	kit_idle(9);
 	mask_clear(&p.allowed, 9);
 	CHECK_EQ(kit_wake(&p, 0, SYNC).rule, FG_RULE_C11);
@@ -421,7 +421,7 @@ TEST(the_posted_loop_has_no_budget_and_no_sched_idle)
 	mask_set(&p.allowed, 1);
 	sys.feat.value[FG_ASYM_PREV_FIRST] = 1;
 	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).rule, FG_RULE_A7C);
-	/* where there are no clusters it is nothing */
+	/* without clusters it has no effect */
 	cpus[2].cluster = 0;
 	CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).rule, FG_RULE_A8);
 }

@@ -106,7 +106,9 @@ TEST(a_slice_ends_at_the_deadline_and_the_next_begins)
 		b = task(2, 1024);
 		put(&a, 0, 3 * MS);
 		run(&a);
-		/* 3 ms of virtual time at weight 512; the next slice is as long. Alone: nobody to make room for */
+		/*
+		 * 3 ms of virtual time at weight 512; the next slice is as long. Alone: there is no task to preempt it
+		 */
 		CHECK_EQ(charge(1500 * US - 1), 0);
 		CHECK_EQ(a.deadline, START + 3 * MS);
 		CHECK_EQ(charge(1), 0);

@@ -174,7 +174,7 @@ TEST(a_delayed_sleeper_woken_keeps_its_debt_and_no_credit)
 	fg_put_prev_entity(&sys, rq, &a);
 	run(&b);
 	charge(2 * MS);
-	/* it starts anew at V, which without it is where b is */
+	/* it is placed at V, which without it is the vruntime of b */
 	fg_requeue_delayed(&sys, rq, &a);
 	CHECK_EQ(at(&a), 2 * MS);
 	CHECK_EQ(a.deadline, START + 2 * MS + SLICE);

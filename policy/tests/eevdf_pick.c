@@ -96,7 +96,7 @@ TEST(a_wakee_preempts_if_it_would_be_picked)
 		a.flags &= ~(u32)FG_TASK_PROTECTED;
 		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 1);
 		CHECK(!rq->fair.next && !rq->fair.last);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &a), 0); /* somebody else would be */
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &a), 0); /* another task would be picked */
 		/* batch and idle wakees wait */
 		p.policy = FG_SCHED_BATCH;
 		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);

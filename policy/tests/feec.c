@@ -423,7 +423,7 @@ TEST(the_work_is_counted)
 	p = sleeper(L, 100);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).energy_cpus, 16);
 	machine(feec_v511);
-	/* Sums are made anew for each estimate, four of them with two CPUs, and prev has most to spare. */
+	/* Sums are computed again for each estimate, four of them with two CPUs, and prev has most to spare. */
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).energy_cpus, 4 + 4 * 4);
 	root.overutilized = 1;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).energy_cpus, 0);

@@ -12,7 +12,7 @@ static struct fg_em kit_ems[FG_NR_CPUS];
 static struct fg_pd kit_pds[FG_NR_CPUS];
 static u32 nr_clocks;
 
-/* After kit_init(). The CPUs from first to last run on one clock, which has no operating points yet. */
+/* Called after kit_init(). The CPUs from first to last run on one clock, still without operating points. */
 static struct fg_em *kit_clock(u32 first, u32 last)
 {
 	struct fg_em *em = &kit_ems[nr_clocks];

@@ -669,7 +669,7 @@ TEST(every_form_decides_as_the_specification_has_it)
 		CHECK(forms[form] > 50000);
 }
 
-/* Whom energy places nobody else does: mail 000 says so of itself. */
+/* A task that find_energy_efficient_cpu() places does not reach the fast path: mail 000 says so of itself. */
 TEST(mail_000_changes_nothing_while_energy_decides)
 {
 	u32 asked = 0;

@@ -199,7 +199,7 @@ TEST(the_fast_path_is_the_tables)
 	}
 }
 
-/* The same question from somebody who also wants to know why. */
+/* The same placement with notes. */
 static struct fg_verdict ask_why(const struct fg_task *p, u32 this_cpu, u32 flags)
 {
 	static struct fg_why why;

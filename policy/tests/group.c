@@ -221,7 +221,7 @@ TEST(a_group_has_the_cpu_until_a_task_of_another_does)
 	CHECK_EQ(entity->on_cpu, 0);
 }
 
-/* Who falls asleep leaves the rest of its slice to the others of its group: with CFS, and in 6.12's stable tree. */
+/* A task that sleeps leaves the rest of its slice to the others of its group: with CFS, and in 6.12's stable tree. */
 TEST(a_sleeper_leaves_its_slice_to_its_group)
 {
 	struct fg_task p, q;

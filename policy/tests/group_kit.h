@@ -47,7 +47,7 @@ static struct fg_task coming(u64 load, u64 util)
 	return p;
 }
 
-/* One that slept here and has no load. */
+/* A task that slept here and has no load. */
 static struct fg_task sleeper(void)
 {
 	struct fg_task p = coming(0, 0);

@@ -325,7 +325,7 @@ static void kit_finish(void)
 	}
 }
 
-/* What is cached of clusters since v6.7, for a machine where they are no domain. */
+/* The per-CPU cluster state of v6.7, for a machine where clusters do not have domains. */
 static void kit_landed(void)
 {
 	sys.cluster_key = 1;

@@ -108,7 +108,7 @@ TEST(n1_even_idle_cpus_between_nodes)
 		CHECK_EQ(numa_amount(v[i].version, 1, 0), 0);
 		CHECK_RULE(lb_find(0, 1, FG_CPU_IDLE), IDLE_CPUS);
 	}
-	/* three are no small imbalance, however few tasks there are: 6 < 28 / 4, (6 - 0) >> 1 */
+	/* three are not a small imbalance, however few tasks there are: 6 < 28 / 4, (6 - 0) >> 1 */
 	kit_init(56);
 	kit_level(FG_LEVEL_MC, SD_MC & ~FG_SD_PREFER_SIBLING, 117, 28);
 	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 56);
@@ -231,7 +231,7 @@ TEST(more_idle_cpus_over_there_have_no_end)
 	CHECK_AMOUNT(lb_find(0, 1, FG_CPU_IDLE), TASK, 0x7fffffff);
 }
 
-/* 1: a waiting task of h_load 1023 is taken for this amount of load after so many failures. */
+/* 1: a waiting task of h_load 1023 is taken for this amount of load after that number of failures. */
 static u32 takes(u32 version, s64 amount, u32 failed)
 {
 	struct fg_balance b;
@@ -470,7 +470,7 @@ TEST(only_a_clearly_bigger_cpu_helps_a_misfit)
 	CHECK_RULE(lb_find(4, 1, FG_CPU_IDLE), MISFIT);
 	domains[4][1].groups->next->max_capacity = 973;
 	CHECK(lb_find(4, 1, FG_CPU_IDLE).rule != FG_BALANCE_RULE_MISFIT);
-	/* a full local group helps nobody */
+	/* a full local group does not pull */
 	domains[4][1].groups->next->max_capacity = 446;
 	lb_state(4, 1, 500, 1000);
 	lb_state(5, 1, 500, 1000);
@@ -576,7 +576,7 @@ TEST(o7_packing_since_v55)
 	b = lb_find(0, 0, FG_CPU_IDLE);
 	CHECK_RULE(b, SPARE);
 	CHECK_AMOUNT(b, UTIL, 1024);
-	/* the other way round nobody is preferred */
+	/* the other way round no CPU is preferred to the other */
 	lb_state(1, 0, 0, 0);
 	lb_state(0, 1, 1024, 1000);
 	CHECK_RULE(lb_find(1, 0, FG_CPU_IDLE), SINGLE);

@@ -37,7 +37,7 @@ TEST(the_fourth_failure_pushes_the_running_task)
 		lb_top(0)->nr_balance_failed = 9;
 		CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, 0);
 		CHECK_EQ(lb_top(0)->balance_interval, 8);
-		/* heat is no matter, and success ends the failures */
+		/* cache-hot tasks move too, and success resets the failures */
 		lb_task[0].exec_start = cpus[4].clock_task;
 		CHECK_EQ(lb_stopper(4), 0);
 		CHECK_EQ(lb_task[0].cpu, 0);
@@ -150,7 +150,7 @@ TEST(a_squeezed_lone_task_is_pushed_at_once)
 		cpus[4].cpu_capacity = capacity;
 		/* 819 * 125 < 1024 * 100 */
 		CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, capacity == 819);
-		/* here it is no better */
+		/* here the task would not have clearly more capacity */
 		two_running(505);
 		cpus[4].cpu_capacity = capacity;
 		cpus[0].rt.util_avg = 10;

@@ -97,7 +97,7 @@ TEST(the_first_pinned_task_says_who_else_is_tried)
 	fg_can_migrate_task(&sys, &b, &lb_task[1]);
 	fg_can_migrate_task(&sys, &b, &lb_task[2]);
 	CHECK_EQ(b.new_dst_cpu, 2);
-	/* but nobody is while nothing is left to be moved */
+	/* it does not become the destination while nothing is left to be moved */
 	b.imbalance = 0;
 	CHECK_EQ(fg_balance_next(&sys, &b), FG_LB_REDO);
 	CHECK_EQ(b.dst_cpu, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whole attempts of all versions on random machines with random tasks and affinities: whatever is found, nobody gets lost,
- * runs where it may not, or is moved while it runs.
+ * Whole attempts of all versions on random machines with random tasks and affinities: whatever is found, no task gets
+ * lost, runs where it may not, or is moved while it runs.
  */
 #include "lb_version.h"
 #include "random.h"
@@ -109,7 +109,7 @@ static u32 plausible(u32 cpu, u32 level, u32 kind, const struct lb_report *r)
 		return 0;
 	if (r->active && (!cpus[r->src].active_balance || cpus[r->src].push_cpu != (s32)cpu))
 		return 0;
-	/* Nobody is asked to push whom the CPU may not have. */
+	/* No stopper is asked to push a task that the CPU may not run. */
 	if (r->active && !mask_test(&cpus[r->src].curr->allowed, (s32)cpu))
 		return 0;
 	if (sd->balance_interval > 512 || sd->balance_interval < sd->min_interval)
@@ -117,7 +117,7 @@ static u32 plausible(u32 cpu, u32 level, u32 kind, const struct lb_report *r)
 	return kind != FG_CPU_NEWLY_IDLE || r->moved <= 1;
 }
 
-/* Where a task has gone somebody runs. */
+/* A CPU that has pulled a task runs one. */
 static void run_on_idle_cpus(void)
 {
 	for (u32 c = 0; c < sys.nr_cpus; c++) {

@@ -16,7 +16,7 @@
 static struct fg_task lb_task[LB_TASKS];
 /* When it came or was looked at: the least is looked at first. */
 static u64 lb_order[LB_TASKS];
-static u32 lb_looked[LB_TASKS]; /* in which round of the stopper, which looks at nobody twice */
+static u32 lb_looked[LB_TASKS]; /* in which round of the stopper, which looks at each task once */
 static u32 lb_nr, lb_round;
 static u64 lb_clock;
 static u64 lb_jiffy; /* of the attempt */
@@ -29,7 +29,7 @@ static void lb_reset(void)
 	lb_nr = lb_round = 0;
 	lb_clock = 0;
 	lb_jiffy = 1000;
-	/* Nobody ran lately. */
+	/* No task ran lately. */
 	for (u32 c = 0; c < sys.nr_cpus; c++)
 		cpus[c].clock_task = FG_NSEC_PER_SEC;
 }
@@ -41,7 +41,7 @@ static void lb_enqueue(struct fg_task *p, u32 cpu)
 	lb_order[p - lb_task] = ++lb_clock;
 }
 
-/* A task that waits on cpu, whose idle task is current until somebody runs there. Its id counts from 0. */
+/* A task that waits on cpu, whose idle task is current until a task is set running. Ids count from 0. */
 static struct fg_task *lb_wait(u32 cpu, u64 load)
 {
 	struct fg_task *p = &lb_task[lb_nr];
@@ -193,7 +193,7 @@ static struct lb_report lb_attempt(u32 cpu, u32 level, u32 kind)
 	return r;
 }
 
-/* The stopper of src at work: who it pushed away, -1: nobody. */
+/* Runs the stopper of src. The task that it pushed away, -1: none. */
 static s32 lb_stopper(u32 src)
 {
 	struct fg_balance b;

@@ -63,7 +63,7 @@ TEST(o3_a_small_imbalance_is_refused)
 		sys.feat.value[FG_LB_P03] = (u8)p03;
 		/* S 800: 100 < 450; n 2, s 450: 1350 >= 1600 false; now 1150, then 0 + 1150 */
 		CHECK_FORCED(look(0, 0, FG_CPU_NOT_IDLE), LOAD, 100);
-		/* 449 / 2 > 100: nobody goes, until the stopper is asked at the fourth failure */
+		/* 449 / 2 > 100: no task moves, until the stopper is asked at the fourth failure */
 		for (u32 failures = 1; failures <= 4; failures++) {
 			r = lb_attempt(0, 0, FG_CPU_NOT_IDLE);
 			CHECK_EQ(r.src, 1);
@@ -116,7 +116,7 @@ TEST(o4_siblings_share_tasks_whatever_they_weigh)
 	CHECK_BALANCED(look(1, 1, FG_CPU_IDLE), LOCAL_LOAD);
 }
 
-/* One task on each thread there, nobody here: nothing that runs can be pulled. */
+/* One task on each thread there, none here: a running task cannot be pulled. */
 TEST(o4_a_running_task_is_pushed_after_four_failures)
 {
 	struct lb_report r;

@@ -173,12 +173,12 @@ TEST(a_misfit_wraps_the_amount)
 	cpus[1].h_nr_running = cpus[1].nr_running = 5;
 	cpus[1].cfs.util_avg = 0;
 	CHECK_FORCED(look(0, 0, FG_CPU_IDLE), MISFIT, 200);
-	/* avg 3000, 200, 100, S 1280: both, and there is no limit worth the name */
+	/* avg 3000, 200, 100, S 1280: both, and the limit wraps to a huge number */
 	wrap(3000, 100, 100);
 	CHECK(look(0, 0, FG_CPU_IDLE).amount > 1ll << 50);
 }
 
-/* The average task of a flagged group is no more than S: what is below it is small, what is not is left alone. */
+/* The average task of a flagged group is at most S: an amount below it is small, any other stays. */
 TEST(affinity_tells_little_of_the_load_of_a_task)
 {
 	lb_packages(3, 125, V54);
@@ -233,8 +233,8 @@ TEST(what_gets_done_is_for_the_capacity)
 }
 
 /*
- * Nobody here, n is 2, and dst says what a task here is like. It has some only while it is no candidate, as for tasks that
- * may not run there. Here are threads 0 and 1 with a load of 3200 on 1; there are four tasks of 1000.
+ * No tasks here, n is 2, and dst gives the load of a task here. It has tasks only while it is not a candidate, as for
+ * tasks that may not run there. Here are threads 0 and 1 with a load of 3200 on 1; there are four tasks of 1000.
  */
 TEST(an_empty_group_goes_by_dst)
 {

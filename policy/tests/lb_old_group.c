@@ -85,7 +85,7 @@ TEST(a_group_without_load_is_never_the_busiest)
 	CHECK_BALANCED(look(0, 0, FG_CPU_IDLE), NO_GROUP);
 }
 
-/* Tasks of a flagged group without one: chosen by type, and nobody there. */
+/* The load per task of a flagged group without tasks, chosen by its type. */
 TEST(a_group_without_tasks_gives_nothing)
 {
 	lb_singles(2, SD_MC, 117, V54);
@@ -119,7 +119,7 @@ TEST(misfits_that_nobody_here_can_help)
 	/* fewer tasks than CPUs: always */
 	state(7, 0, 0, 1024);
 	CHECK_EQ(look(4, 1, FG_CPU_NOT_IDLE).rule, FG_BALANCE_RULE_MISFIT);
-	/* nobody records misfits elsewhere */
+	/* misfits count only in asymmetric domains */
 	domains[4][1].flags &= ~(u32)FG_SD_ASYM_CPUCAPACITY;
 	CHECK_EQ(look(4, 1, FG_CPU_NOT_IDLE).type, group_has_spare);
 }

@@ -63,7 +63,7 @@ struct look {
 	u32 type;
 };
 
-/* The busiest group for cpu and the amount. Without: a CPU that is no candidate, -1: none. */
+/* The busiest group for cpu and the amount. Without: a CPU that is not a candidate, -1: none. */
 static struct look look_without(u32 cpu, u32 level, u32 kind, s32 without)
 {
 	struct look l = { 0, 0, 0, -1, 0 };

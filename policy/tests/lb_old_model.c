@@ -340,7 +340,7 @@ static struct fg_balance random_attempt(void)
 
 static s64 as_amount(num n)
 {
-	/* Nobody has so much load. */
+	/* No group has that much load. */
 	return n == INF ? 1ll << 50 : (s64)n;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which queue v5.4 takes from, and whom it asks for (spec 6.6, 6.7). */
+/* Which queue v5.4 pulls from, and which tasks it takes (spec 6.6, 6.7). */
 #include "lb_old_kit.h"
 
 /* A heavy task that fits says nothing. */
@@ -21,7 +21,7 @@ TEST(the_queue_of_the_biggest_misfit)
 	CHECK_EQ(domains[4][1].balance_interval, domains[4][1].min_interval);
 }
 
-/* An RT task makes two: a fair one of more than the amount, 512, is no reason to pass a queue over; only half of it counts. */
+/* An RT task makes two: a fair one of more than the amount, 512, does not exclude a queue; only half of it counts. */
 TEST(tasks_of_all_classes_make_a_queue)
 {
 	struct lb_report r;

@@ -78,7 +78,7 @@ TEST(all_pinned_waits_longer_than_balanced)
 	CHECK_EQ(domains[0][0].nr_balance_failed, 0);
 	lb_attempt(0, 0, FG_CPU_IDLE);
 	CHECK_EQ(domains[0][0].balance_interval, 512);
-	/* newly idle balancing has no interval */
+	/* newly idle balancing does not use the interval */
 	domains[0][0].balance_interval = 4;
 	lb_attempt(0, 0, FG_CPU_NEWLY_IDLE);
 	CHECK_EQ(domains[0][0].balance_interval, 4);

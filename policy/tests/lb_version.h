@@ -141,7 +141,7 @@ static void lb_states(u32 first, u32 last, u32 nr, u64 load, u64 util)
 		lb_state(c, nr, load, util);
 }
 
-/* What cpu finds in its domain of this level, whoever's turn it is. */
+/* What cpu finds in its domain of this level, even if another CPU balances it. */
 static struct fg_balance lb_find(u32 cpu, u32 level, u32 kind)
 {
 	struct fg_balance b;

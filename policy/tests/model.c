@@ -541,7 +541,7 @@ static void compare(const struct fg_task *p, struct fg_wake *w)
 	CHECK_EQ(v.scanned, o.scanned);
 	if (v.writes & FG_W_RECENT)
 		CHECK_EQ(v.recent_used, prev);
-	/* and whoever asks why gets the same answer, down to the rule that was noted last */
+	/* with notes the answer is the same, and the last note has its rule */
 	asked = v;
 	memset(&v, 0, sizeof(v));
 	s.synced = 0;

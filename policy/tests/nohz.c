@@ -41,7 +41,7 @@ TEST(nohz_kick)
 	rq->nr_running = 2;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 99), 0);
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
-	/* nobody to kick, nobody to kick for */
+	/* no idle CPU to kick, none to kick for */
 	rq->idle_balance = 1;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	rq->idle_balance = 0;
@@ -90,7 +90,7 @@ TEST(nohz_kick_on_asymmetric_machines_is_for_misfits)
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), FULL_KICK);
 	rq->misfit_task_load = 0;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
-	/* v6.10: whoever is marked has somewhere to go */
+	/* v6.10: a task marked as misfit may use a bigger CPU */
 	sys.feat.value[FG_MAX_ALLOWED_CAP] = 1;
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 100), 0);
 	rq->cpu_capacity = 1024;
@@ -211,7 +211,7 @@ TEST(a_round_without_others_says_nothing_of_their_turn)
 	CHECK_EQ(sys.nohz_has_blocked, 0);
 }
 
-/* v5.16: a tick that stops brings a turn that nobody has counted. */
+/* v5.16: a tick that stops adds a turn that nohz_next_balance does not include yet. */
 TEST(a_stopped_tick_asks_for_the_next_turn)
 {
 	struct fg_balance_walk w = { .jiffies = 50, .kind = FG_CPU_IDLE };
@@ -245,7 +245,7 @@ TEST(a_stopped_tick_asks_for_the_next_turn)
 	CHECK_EQ(sys.nohz_has_blocked, 1);
 	CHECK_EQ(sys.nohz_next_blocked, 100);
 
-	/* Another idle tick of a stopped one is no news; a round that does not collect takes no request back. */
+	/* Another idle tick of a stopped CPU changes nothing; a round that does not collect turns clears no request. */
 	fg_nohz_balance_enter_idle(&sys, &cpus[3]);
 	CHECK_EQ(fg_nohz_kick(&sys, rq, 30), 0);
 	fg_nohz_balance_enter_idle(&sys, &cpus[2]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a placement notes for whoever asks why: scenarios, and every note they make, in order. */
+/* The notes of placements: scenarios, and every note they make, in order. */
 #include "kit.h"
 
 struct expected {
@@ -111,7 +111,7 @@ TEST(a_wakeup_over_a_hint)
 	kit_allow(&p, 0, 2);
 	CHECK_EQ(ask(&p, 0, FG_WF_TTWU).rule, FG_RULE_A8);
 	CHECK_NOTES(want);
-	/* v5.16: the same, but a search for cores has no limit to tell of */
+	/* v5.16: the same, but a search for cores has no limit, so none is noted */
 	kit_preset_v516();
 	ask(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(why.nr, sizeof(want) / sizeof(want[0]) - 1);

@@ -256,7 +256,7 @@ TEST(a_task_takes_its_averages_along)
 	CHECK(cpus[0].cfs.util_avg >= p.avg.util_avg);
 }
 
-/* CPU 0 idles since 40 ms, nobody has looked at its clock since, and 32 more ms have passed: half of everything. */
+/* CPU 0 has been idle since 40 ms, its clock was not updated since, and 32 more ms have passed: half of everything. */
 TEST(a_task_woken_away_from_an_idle_cpu_ages_by_the_time_its_clock_stood)
 {
 	struct fg_task p;
@@ -569,7 +569,7 @@ TEST(who_runs_and_who_waits)
 	rq->fair.load_weight = 1024;
 	rq->h_nr_running = 1;
 	rq->nr_running = 2;
-	/* it waits behind an RT task: runnable, not running; one fair task, whoever else is there */
+	/* it waits behind an RT task: runnable, not running; one fair task, other classes do not count */
 	rq->clock_pelt = 64ull << 20;
 	update_load_avg(&sys, rq, &p);
 	CHECK(p.avg.load_avg > 700 && p.avg.runnable_avg > 700);
@@ -713,7 +713,7 @@ TEST(estimates_at_their_edges)
 	CHECK_EQ(fg_cpu_util(&cpus[0]), 500);
 }
 
-/* Enqueue adds a task's load, dequeue takes it off, nobody's sleep counts; only where a feature asks. */
+/* Enqueue adds a task's load, dequeue takes it off, sleepers do not count; only where a feature asks. */
 TEST(queued_load_comes_and_goes_with_the_tasks)
 {
 	struct fg_task p, q;

@@ -62,7 +62,9 @@ TEST(what_left_and_what_joins_is_told_as_one)
 	CHECK_EQ(entity->avg.load_sum, 500 * PELT_MIN_DIVIDER / 1024 - 13687 + 600 * PELT_MIN_DIVIDER / 1024);
 }
 
-/* Somebody falls asleep: that the others wait as much as one is left to itself, not half as much as two. */
+/*
+ * A task falls asleep: the load that is left is computed once it is not counted any more, as that of one task, not two.
+ */
 TEST(what_left_is_told_when_the_sleeper_is_counted_no_more)
 {
 	struct fg_task p, q;
@@ -114,7 +116,7 @@ TEST(the_first_contribution_waits_for_nothing_and_the_second_a_millisecond)
 	CHECK_EQ(part->contribution, 900);
 }
 
-/* Half a second later, which nobody heard of. */
+/* Half a second later, without an update in between. */
 static void later(void)
 {
 	rq->clock += 500 * MS;
@@ -123,8 +125,8 @@ static void later(void)
 }
 
 /*
- * Who is put back makes its own signal and its queue's those of now. That the group has more load here now, other CPUs hear at the next
- * tick, and the CPU itself only when the group gives it up, which had it until then.
+ * put_prev updates the task's own signal and that of its queue. The group's contribution to its load over all CPUs
+ * follows at the next tick, its entity's signal only when the group gives up the CPU.
  */
 TEST(putting_a_task_back_tells_no_other_cpu)
 {
@@ -178,7 +180,7 @@ TEST(a_group_that_keeps_the_cpu_is_no_news_above_it)
 	CHECK(part->avg.load_avg > 2000 && part->avg.util_avg > 1000);
 }
 
-/* Up to v5.6. Only the group is queued here: the load of what is queued is the group's, also when somebody left it. */
+/* Up to v5.6. Only the group is queued here: the load of queued entities is the group's, also after a task left it. */
 TEST(the_load_of_queued_entities_follows_a_group)
 {
 	struct fg_task p, q;
@@ -196,8 +198,8 @@ TEST(the_load_of_queued_entities_follows_a_group)
 }
 
 /*
- * Somebody brings the group a sum of load of 1000, 21 of an average. Up to v5.12 the CPU's queue takes the sum as it is; from then on its
- * own follows the average, and loses what is between two of these.
+ * A task brings the group a load_sum of 1000, 21 of an average. Up to v5.12 the CPU's queue adds that sum; since v5.13
+ * its sum is computed from the average, and loses the part between two averages.
  */
 static u64 sum_told(void (*preset)(void))
 {

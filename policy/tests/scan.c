@@ -133,7 +133,7 @@ TEST(nr_idle_scan_is_left_by_the_periodic_balance_of_the_llc)
 	kit_look(8, 2, FG_CPU_IDLE);
 	/* newly idle CPUs leave it alone */
 	kit_look(8, 1, FG_CPU_NEWLY_IDLE);
-	/* before v6.0 nobody wants it */
+	/* not updated before v6.0 */
 	kit_preset_v516();
 	kit_look(8, 1, FG_CPU_IDLE);
 	CHECK_EQ(llcs[8].nr_idle_scan, 0);
@@ -277,7 +277,7 @@ TEST(the_merged_scan_with_a_hint_wants_a_whole_core_whatever_it_costs)
 	 * of 6: both.
 	 */
 	CHECK_EQ(v.probes, 1 + 2 + 2 + 1 + 2);
-	/* nobody has threads: what the hint says does not matter */
+	/* without SMT the hint does not matter */
 	sys.smt_key = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 2);
 	sys.smt_key = 1;
@@ -355,7 +355,7 @@ TEST(an_llc_too_busy_to_scan_is_not_searched_for_cores_either)
 	CHECK_EQ(v.cpu, 0);
 	CHECK_EQ(v.rule, FG_RULE_A10);
 	CHECK(!(v.writes & FG_W_NO_IDLE_CORES));
-	/* one look allowed, but with a hint it is no limit */
+	/* one look allowed, but with a hint it does not limit the scan */
 	llcs[0].nr_idle_scan = 1;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 4);
 }
@@ -410,7 +410,7 @@ TEST(the_core_of_prev_comes_before_the_scan_since_v513)
 	/* before v5.13, and then nothing of target's core after the scan either */
 	sys.feat.value[FG_SIS_SMT_PREV] = 0;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 1);
-	/* and it replaces the look at target's core: with no looks for the scan nobody sees 1 */
+	/* and it replaces the look at target's core: without looks for the scan 1 is not found */
 	kit_preset_v61();
 	mask_clear(&p.allowed, 7);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).rule, FG_RULE_A10);
@@ -430,7 +430,7 @@ TEST(the_core_of_prev_comes_before_the_scan_since_v513)
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).rule, FG_RULE_B9P);
 }
 
-/* Four threads a core; the first, second and third in the states that tell versions apart. */
+/* Four threads a core; the first, second and third in the states in which versions differ. */
 TEST(the_core_of_prev_by_version)
 {
 	struct fg_task p;
@@ -470,7 +470,7 @@ TEST(the_core_of_prev_by_version)
 	kit_preset_v61();
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).cpu, 7);
 
-	/* without SMT a core is no place to look: the scan, which meets 1 before prev */
+	/* without SMT cores are not searched: the scan meets 1 before prev */
 	kit_preset_v516();
 	sys.smt_key = 0;
 	kit_idle(1);

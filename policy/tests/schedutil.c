@@ -213,7 +213,7 @@ TEST(the_clock_of_a_busy_cpu_is_not_slowed_down)
 		/* The same utilization is computed again, not taken for one that was asked for. */
 		CHECK_EQ(asked(rq, 300 * MS, 100), 500000);
 		CHECK_EQ(asked_busy(rq, 400 * MS, 900), 2000000);
-		/* With a shared clock there is no such thing. */
+		/* A shared clock has no such hold. */
 		CHECK_EQ(asked(&cpus[1], 100 * MS, 500), 2000000);
 		CHECK_EQ(asked_busy(&cpus[1], 200 * MS, 100), 500000);
 	}
@@ -265,7 +265,7 @@ TEST(new_limits_are_heeded_at_once)
 		CHECK_EQ(asked(rq, 100 * MS + 2, 900), 500000);
 		fg_sugov_limits(&clocks[0], 5000000);
 		CHECK_EQ(asked(rq, 100 * MS + 3, 900), 2000000);
-		/* The same limits again are no reason. */
+		/* The same limits again change nothing. */
 		fg_sugov_limits(&clocks[0], 2000000);
 		CHECK_EQ(asked(rq, 100 * MS + 4, 100), 0);
 	}
@@ -347,7 +347,7 @@ TEST(each_return_from_io_doubles_the_boost)
 	for (u32 i = 0; i < 5; i++)
 		CHECK_EQ(back_from_io((100 + i) * MS), want[i]);
 	CHECK_EQ(clocks[0].khz, 2000000);
-	/* Nobody comes back: half at each look, and gone below 128. */
+	/* No task comes back from I/O: half at each look, and 0 below 128. */
 	CHECK_EQ(asked(rq, 105 * MS, 0), 1500000);
 	CHECK_EQ(rq->sugov_cpu.iowait_boost, 512);
 	CHECK_EQ(asked(rq, 106 * MS, 0), 1000000);

@@ -80,7 +80,7 @@ static void symmetric_rows(const u32 *rule)
 	v = kit_wake(&p, 0, FG_WF_TTWU);
 	CHECK_EQ(v.cpu, 4);
 	CHECK_EQ(v.rule, rule[5]);
-	/* found by its first allowed id, whoever may use the other */
+	/* found by its first allowed id, even if its other thread is not allowed */
 	kit_allow(&p, 5, 15);
 	mask_set(&p.allowed, 0);
 	v = kit_wake(&p, 0, FG_WF_TTWU);

@@ -34,7 +34,7 @@ TEST(row_B1_scans_before_anything_else)
 	CHECK_EQ(sis(&p, 5, 0), 4);
 	CHECK_EQ(v_sis.rule, FG_RULE_B1);
 	CHECK(v_sis.writes & FG_W_SYNC);
-	/* a SCHED_IDLE task is no obstacle, affinity is */
+	/* a CPU that runs a SCHED_IDLE task may be chosen, one outside the affinity may not */
 	kit_busy(4);
 	kit_sched_idle(5);
 	CHECK_EQ(sis(&p, 5, 0), 5);
@@ -79,7 +79,7 @@ TEST(rows_A1_to_A5_test_the_capacity)
 	p.recent_used = 2;
 	CHECK_EQ(sis(&p, 1, 0), 4);
 	CHECK_EQ(v_sis.rule, FG_RULE_A5);
-	/* A3 has no capacity test */
+	/* A3 does not test the capacity */
 	kthread = kit_task(9, 1);
 	kthread.flags = FG_TASK_PERCPU_KTHREAD;
 	kit_busy(1);
@@ -130,7 +130,7 @@ TEST(asym_check_scope)
 	CHECK_EQ(v_sis.rule, FG_RULE_A2);
 }
 
-/* asym_key is global, the island has no asymmetric domain: symmetric rows, with the capacity tests of mail 000. */
+/* asym_key is global; a partition of equal CPUs takes the symmetric rows, with the capacity tests of mail 000. */
 TEST(symmetric_island)
 {
 	struct fg_task p;
@@ -181,7 +181,7 @@ TEST(capacity_tests_use_the_decayed_and_clamped_utilization)
 	cpus[0].cfs.last_update = 32 * 1024 * 1024;
 	CHECK_EQ(sis(&p, 0, 0), 0);
 	CHECK_EQ(p.avg.util_avg, 400);
-	/* clamps count once somebody asked for one */
+	/* clamps are counted once uclamp_used is set */
 	p.uclamp_min = 600;
 	CHECK_EQ(sis(&p, 0, 0), 0);
 	sys.uclamp_used = 1;

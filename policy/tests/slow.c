@@ -324,7 +324,7 @@ TEST(exec_counts_without_the_task_itself)
 	CHECK_EQ(v.cpu, 0);
 	CHECK_EQ(v.rule, FG_RULE_EXEC_LOCAL);
 	CHECK_EQ(v.writes, FG_W_SYNC | FG_W_H_LOAD_PREV);
-	/* somebody waits behind it: its CPU would not idle */
+	/* another task waits behind it: its CPU would not idle */
 	cpus[0].nr_running = 2;
 	CHECK(kit_wake(&p, 0, FG_WF_EXEC).cpu >= 4);
 	cpus[0].nr_running = 1;
@@ -388,7 +388,7 @@ TEST(runnable_time_fills_a_group)
 	CHECK(kit_wake(&p, 0, FG_WF_FORK).cpu < 4);
 }
 
-/* Beyond a domain that does not balance forks nobody looks. */
+/* The search stops at a domain that does not balance forks. */
 TEST(a_fork_stays_below_the_first_domain_that_does_not_answer)
 {
 	struct fg_task p;
@@ -750,7 +750,7 @@ TEST(cpu_signals_without_the_task)
 	CHECK_EQ(cpu_util_without(&s, rq), 401);
 	CHECK_EQ(cpu_load_without(&s, rq), 1999);
 	CHECK_EQ(cpu_runnable_without(&s, rq), 700);
-	/* idle but for it, unless somebody is on the way */
+	/* idle but for it, unless a wakeup is on its way */
 	p.cpu = 0;
 	rq->curr = &p;
 	rq->curr_is_idle = 0;
@@ -774,7 +774,7 @@ TEST(a_task_too_big_for_all_goes_to_the_biggest)
 		kit_finish();
 		p = kit_task(1, 0);
 		kit_util(&p, 900);
-		/* without the flag capacities are no matter: all four CPUs idle everywhere, it stays */
+		/* without the flag capacities are not compared: all four CPUs idle everywhere, it stays */
 		CHECK_EQ(kit_wake(&p, 0, FG_WF_EXEC).cpu / 4, asym ? 1 : 0);
 		p.cpu = 8;
 		CHECK_EQ(kit_wake(&p, 8, FG_WF_EXEC).cpu / 4, asym ? 1 : 2);

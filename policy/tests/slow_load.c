@@ -139,7 +139,7 @@ TEST(room_counts_from_half_the_utilization_on)
 	spare(0, 0);
 	spare(1, 501);
 	CHECK_EQ(exec_to(1000), 1);
-	/* nobody knows what a child will need */
+	/* the utilization of a child is unknown */
 	CHECK_EQ(fork_to(), 0);
 }
 

@@ -120,7 +120,7 @@ TEST(an_idle_queue_keeps_the_last_maximum_and_no_minimum)
 	CHECK_EQ(rq->uclamp_idle, 0);
 }
 
-/* Who was queued before the first request on the system is not counted, and does not count when it leaves. */
+/* A task queued before the first request on the system is not counted, neither then nor when it leaves. */
 TEST(nothing_is_counted_before_the_first_request)
 {
 	struct fg_task early, late;
@@ -334,7 +334,7 @@ TEST(twenty_buckets_tell_more_apart)
 
 #define TASKS 12
 
-/* The clamps of tasks a second time: of each part of the scale who is there, and the largest since nobody was. */
+/* A second model of the clamps: for each bucket its tasks, and the largest clamp since it was last empty. */
 struct model {
 	u32 nr;
 	u32 delta;
@@ -427,7 +427,7 @@ static void random_step(struct fg_task *p, struct model *m)
 	default:
 		fg_uclamp_rq_dec(&sys, rq, &p[who]);
 	}
-	/* Who comes twice has come once. */
+	/* A task that is counted already is not counted again. */
 	if (what == 1 && was)
 		return;
 	for (u32 id = 0; id < FG_NR_UCLAMPS; id++) {

@@ -64,7 +64,7 @@ TEST(one_cpu)
 	p.nr_allowed = 1;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 0);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).rule, FG_RULE_ONLY_CPU);
-	/* even if told otherwise */
+	/* even if nr_allowed is wrong */
 	p.nr_allowed = 2;
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 0);
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).rule, FG_RULE_STAY_PREV);
