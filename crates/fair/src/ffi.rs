@@ -1,10 +1,9 @@
-//! The C policy as Rust sees it: twins of every struct, constant and question of `policy/fg.h`, written by build.rs; safe
-//! functions for the questions that are not asked of a world, without `fg_` (`world/calls.rs` has the others).
+//! The Rust side of the C policy: twins of every struct, constant and function of `policy/fg.h`, written by build.rs,
+//! and safe wrappers, without `fg_`, of the functions that take no struct of a world (`world/calls.rs` has the others).
 //!
 //! SAFETY of those: signatures are the header's; they take numbers, and references for the time of the call.
 //!
-//! Names and meanings are those of the header. Other crates that show the policy foreign state (the real kernel's)
-//! fill these structs themselves.
+//! Names and meanings are those of the header. Other crates fill these structs with the state of a real kernel.
 #![allow(missing_docs)]
 
 use fairground_machine::{CpuMask, CpuMask as FgMask, MASK_WORDS, NR_CPUS};
@@ -23,7 +22,7 @@ pub struct FeatureInfo {
     pub mail: &'static str,
     /// Release that has it by default.
     pub since: &'static str,
-    /// This version honours it, for one of its values at least.
+    /// There is code for it, for at least one of its values.
     pub ready: bool,
     /// One line on what it changes.
     pub text: &'static str,
@@ -43,7 +42,7 @@ pub enum Field<'a> {
 
 /// A struct by its members.
 pub trait Fields {
-    /// Calls `visit` for each member that is no pointer, in the header's order.
+    /// Calls `visit` for each member that is not a pointer, in the header's order.
     fn fields(&mut self, visit: &mut dyn FnMut(&'static str, Field<'_>));
 }
 
@@ -51,7 +50,7 @@ pub trait Fields {
 pub trait Number {
     /// Its value.
     fn get(&self) -> i128;
-    /// Takes a value; false if it has no room for it.
+    /// Sets the value; false if the type cannot hold it.
     fn set(&mut self, value: i128) -> bool;
 }
 

@@ -21,11 +21,11 @@ pub struct Preset {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Kind {
-    /// As Linus made it.
+    /// A mainline release.
     Release,
-    /// A stable tree: its release with what it took back from later ones.
+    /// A stable tree: its release with backports from later ones.
     Stable,
-    /// A tree that somebody measured.
+    /// The tree of a published measurement.
     Measured,
 }
 
@@ -137,7 +137,7 @@ impl Preset {
         PRESETS.iter().rfind(|p| p.is_release() && p.release <= release)
     }
 
-    /// A release as Linus made it, not a stable tree.
+    /// A mainline release, not a stable tree.
     pub fn is_release(&self) -> bool {
         self.kind == Kind::Release
     }

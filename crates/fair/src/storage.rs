@@ -1,7 +1,7 @@
 //! Memory that the policy's structs live in: addresses never change, pointers may stay inside.
 //!
-//! Everything is reached through raw pointers made once, so a reference handed out here and a pointer kept inside a
-//! struct never contradict each other: references are short, and no call into C happens while one is alive.
+//! Elements are accessed through raw pointers that are made once, so references to elements do not invalidate the
+//! pointers kept inside structs. References are short-lived, and no call into C happens while one is alive.
 
 use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 use std::ops::{Index, IndexMut};
@@ -92,7 +92,7 @@ impl<T> Drop for Slab<T> {
     }
 }
 
-/// What the policy's world consists of.
+/// A struct of the policy.
 ///
 /// # Safety
 /// Pointers inside the type point into slabs of the same World, which moves to another thread as a whole, and

@@ -110,7 +110,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     // v5.13 has the busy times of margin515 already, but none of the rest.
     ("feec",              "v5.14=margin515 v6.0=delta v6.3=tri"),
     ("feec-zero-spare",   "v6.7=1"),
-    // Since clamps are set before the CPUs of a domain are looked at, lest a compiler take them for unset.
+    // Since clamps are set before the loop over a domain's CPUs, so that compilers do not take them for uninitialised.
     ("feec-stale-uclamp", "v6.3=1"),
     ("feec-trivial",      "v6.2=clamped v6.7=minimum"),
     ("feec-negative",     "v5.14=1"),

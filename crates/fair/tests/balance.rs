@@ -1,4 +1,4 @@
-//! Moving tasks: who is taken from where in which order, and whether work ends up where there is room for it.
+//! Load balancing: which tasks are pulled from where and in which order, and whether work ends up on idle CPUs.
 
 #[allow(dead_code)] // each of its users leaves something out
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::rig::{two_caches, Rig, MS};
 struct Moves {
     migrations: Vec<(u64, TaskId, CpuId, CpuId, MigrateCause)>,
     balances: Vec<Balance>,
-    /// Who runs, by CPU, and for how long each task has run.
+    /// The current task of each CPU, and how long each task has run.
     current: Vec<Option<(TaskId, u64)>>,
     ran_ns: Vec<u64>,
     now: u64,
@@ -88,7 +88,7 @@ fn crowd(n: u32, work: Amount, duration_ns: u64, machine: &Machine) -> Workload 
 }
 
 /// Tasks that only compute, all begun on CPU 0 of equal CPUs: within half a second they are spread evenly, and in the two
-/// seconds after it no CPU idles, and nobody gets less than its share with one task less on its CPU.
+/// seconds after it no CPU idles, and no task gets less than its share on a CPU with the most tasks.
 #[test]
 fn every_preset_spreads_what_only_computes() {
     for preset in &PRESETS {
@@ -157,7 +157,8 @@ fn who_is_passed_over_is_looked_at_last() {
     assert_eq!(rig.sleep(1, 2), Pick::Task(3));
 }
 
-/// ... and who was just picked is the newest too, though it was queued first: 0 has run after 2, which waits longer.
+/// ... and a task that was just picked is the newest too, though it was queued first: 0 has run after 2, which waits
+/// longer.
 #[test]
 fn who_ran_last_is_taken_last() {
     let mut rig = waiting_on_cpu_0("v5.11", 3);
@@ -231,7 +232,7 @@ fn what_may_not_run_here_goes_to_a_neighbour_where_it_may() {
     }
 }
 
-/// Nobody is taken who may run nowhere else, per-CPU kernel threads included, however long the others idle.
+/// A task that may not run elsewhere is never pulled, nor is a per-CPU kernel thread, however long the others idle.
 #[test]
 fn what_is_bound_stays() {
     let machine = Machine::symmetric(4);

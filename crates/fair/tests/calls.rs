@@ -122,7 +122,7 @@ fn a_task_woken_by_an_interrupt_before_its_switch_is_placed_after_it() {
     assert_eq!(rig.schedule(0), Pick::Task(0));
 }
 
-/// ... and another CPU that spins for the switch places it as itself: its waker is recorded, not who runs next there.
+/// ... and another CPU that spins for the switch places it as itself: its waker is recorded, not the next task there.
 #[test]
 fn a_spinning_waker_is_the_waker() {
     let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
@@ -373,7 +373,7 @@ fn the_first_capacities_count_in_the_engine_s_jiffies() {
     }
 }
 
-/// A wakeup elsewhere: the old queue is told what to forget, the new one takes it over, and the CPU's idle time counts.
+/// A wakeup on another CPU: the averages move from the old queue to the new one, and the CPU's idle time counts.
 #[test]
 fn a_wakeup_elsewhere_takes_the_averages_along() {
     let mut rig = Rig::new(Machine::symmetric(2), "v5.9");
@@ -443,7 +443,7 @@ fn a_nice_change_rescales_the_load_at_once() {
     assert_eq!((task.weight, task.avg.load_avg, queue.cfs.load_avg), (335, 335, 335));
 }
 
-/// task_fork_fair charges whoever is current, the child's parent or (a birth from outside) somebody else.
+/// task_fork_fair charges the current task: the child's parent or, at a fork from outside, another task.
 #[test]
 fn a_birth_charges_the_current_task() {
     let mut rig = Rig::new(Machine::symmetric(1), "v5.9");
@@ -681,11 +681,11 @@ fn clusters_have_ids_where_they_are_smaller_than_the_cache() {
     let landed = "v5.11+sis-merged+sis-smt-prev+cls-domain+cls-select=landed";
     // Kunpeng: three clusters of four behind each of two caches.
     assert_eq!(ids(clustered(1, 3), landed), (1, [(0, 0), (0, 0), (4, 0), (20, 12)]));
-    // The same where they are no domain.
+    // The same where clusters do not have a domain.
     assert_eq!(ids(clustered(1, 3), "v6.7-cls-domain"), ids(clustered(1, 3), landed));
-    // Until v6.7 the domain says nothing of clusters.
+    // Until v6.7 domains do not have the CLUSTER flag.
     assert_eq!(ids(clustered(1, 3), "v5.11+cls-domain"), (0, [(0, 0), (0, 0), (0, 0), (12, 12)]));
-    // A cluster that is all of its cache is none.
+    // A set of all CPUs of a cache is not a cluster.
     assert_eq!(ids(clustered(3, 1), landed), (0, [(0, 0), (0, 0), (4, 4), (20, 20)]));
 }
 
@@ -710,7 +710,7 @@ fn a_periodic_pass_says_how_far_scans_go() {
     }
 }
 
-/// A worker bound to its CPU keeps whom it wakes; an interrupt that hits it does not (v5.17).
+/// A wakee stays on the CPU of a per-CPU kthread that wakes it; not if an interrupt of the kthread does (v5.17).
 #[test]
 fn an_interrupt_does_not_wake_in_the_name_of_a_kthread() {
     for (waker, rule) in [(Some(1), "A3"), (None, "A8")] {

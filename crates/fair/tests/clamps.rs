@@ -1,4 +1,4 @@
-//! Utilization clamps: requests, task groups and limits of the system, and what traces are told of them.
+//! Utilization clamps: requests, task groups, limits of the system, and tracepoints.
 
 use std::sync::Arc;
 
@@ -83,8 +83,8 @@ impl Rig {
     }
 }
 
-/// Tasks join the clamps of the queue with fork, change and sleep; who was queued before the first request does with
-/// its next enqueue.
+/// Tasks join the clamps of the queue with fork, change and sleep; one queued before the first request does with its
+/// next enqueue.
 #[test]
 fn clamps_of_runnable_tasks_are_the_queues() {
     let mut rig = Rig::new("v5.11", "", ClampLimits::default());
@@ -131,7 +131,7 @@ fn a_groups_clamps_reach_its_tasks_wherever_they_are() {
     rig.write(0, Clamp::Max, "25.0");
     assert_eq!([0, 1, 2].map(|t| rig.of(t)), [[256, 256]; 3]);
     assert_eq!(rig.queue(), [256, 700]);
-    // A request within the group's limits, of who runs.
+    // A request of the current task within the group's limits.
     rig.write(0, Clamp::Max, "max");
     rig.change(0, attr(600, 700));
     assert_eq!((rig.of(0), rig.queue()), ([600, 700], [600, 1024]));
@@ -178,7 +178,7 @@ fn limits_of_the_system_bind_tasks_and_groups() {
     assert_eq!(rig.of(2), [0, 800]);
 }
 
-/// Since v5.9 nothing is counted before somebody asks; whoever is queued then is with its next enqueue.
+/// Since v5.9 nothing is counted before the first request; a task queued at that time is counted from its next enqueue.
 #[test]
 fn clamps_are_counted_once_somebody_asks() {
     for (release, at_first) in [("v5.7", 1), ("v5.9", 0)] {
@@ -195,7 +195,7 @@ fn clamps_are_counted_once_somebody_asks() {
     }
 }
 
-/// What an observer is told of clamps, and where tasks of a name were woken to.
+/// The clamps that are reported to an observer, and the CPUs on which tasks of a name were woken.
 #[derive(Default)]
 struct Seen {
     wants: bool,
@@ -229,8 +229,7 @@ fn run(machine: &Machine, workload: &Workload, scheduler: &str, wants: bool) -> 
     (seen, hash.hex())
 }
 
-/// A small task that was on the little CPUs, and somebody who gives its group a floor that only big ones have: 60 % is
-/// 614, of 462 and 1024.
+/// A small task on the little CPUs, whose group gets a minimum that only big ones fit: 60 % is 614, of 462 and 1024.
 fn lifted(floor: &str) -> Workload {
     let text = format!(
         r#"{{ "global": {{ "duration": 1 }}, "cgroups": {{ "/apps": {{}} }}, "tasks": {{
@@ -259,8 +258,8 @@ fn a_floor_moves_wakeups_to_cpus_that_have_it() {
     }
 }
 
-/// Told are the task's floor and that of the queue it is on, each signal once in a period of 1024 us at most; and the
-/// run is the same whoever looks.
+/// The task's minimum and that of its queue are reported, each signal at most once in a period of 1024 us. An observer
+/// does not change the run.
 #[test]
 fn clamps_are_told_as_their_signals_are_updated() {
     let machine = Machine::preset("hikey960").unwrap();
@@ -268,7 +267,7 @@ fn clamps_are_told_as_their_signals_are_updated() {
     let (silent, hash) = run(&machine, &workload, "v6.3", false);
     let (told, told_hash) = run(&machine, &workload, "v6.3", true);
     assert_eq!((silent.clamps.len(), hash), (0, told_hash));
-    assert!(told.clamps.iter().all(|(at, _)| *at >= 500_000_000), "nobody has asked before");
+    assert!(told.clamps.iter().all(|(at, _)| *at >= 500_000_000), "no clamp was requested before");
     let of_small: Vec<&Clamps> = told.clamps.iter().map(|(_, c)| c).filter(|c| c.task == Some(0)).collect();
     assert!(of_small.len() > 50 && of_small.iter().all(|c| (c.min, c.max) == (614, 1024)));
     // Its utilization is far below: what is asked of the CPU is the floor.

@@ -54,7 +54,7 @@ fn waking_a_delayed_sleeper_chooses_no_cpu() {
     }
 }
 
-/// Whoever is left alone with delayed sleepers is picked after them: they go, and the CPU idles.
+/// A current task that sleeps and leaves only delayed sleepers behind: a pick dequeues all of them, and the CPU idles.
 #[test]
 fn delayed_sleepers_alone_are_dequeued_and_the_cpu_goes_idle() {
     let mut rig = in_debt(1, VERSIONS[1]);
@@ -64,7 +64,7 @@ fn delayed_sleepers_alone_are_dequeued_and_the_cpu_goes_idle() {
     let cpu = rig.fair.cpu(0);
     assert_eq!((cpu.nr_running, cpu.h_nr_delayed, rig.fair.task(0).on_rq), (0, 0, 0));
     assert_ne!(cpu.idle_stamp, 0, "newly idle");
-    assert_eq!(rig.fair.task(0).vlag, 0, "alone, it owes nobody");
+    assert_eq!(rig.fair.task(0).vlag, 0, "alone, it has no lag");
 }
 
 /// At a pick, a delayed sleeper whose turn it is goes, and the next one runs.
@@ -218,7 +218,7 @@ fn work(us: u64) -> Op {
     Op::Run(Amount::fixed(us * 1000))
 }
 
-/// After 10 s nobody is further from its share than a slice and a tick, 0.05 % of the time; CFS grants 0.5 %.
+/// After 10 s no task is further from its share than a slice and a tick, 0.05 % of the time; CFS allows 0.5 %.
 #[test]
 fn weights_share_a_cpu() {
     const WEIGHTS: [u64; 11] = [3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335];
@@ -234,7 +234,7 @@ fn weights_share_a_cpu() {
     }
 }
 
-/// Lag is kept over sleep: who sleeps for a moment whenever it is in debt comes back to it.
+/// Lag is kept over sleep: a task that sleeps shortly whenever its lag is negative wakes with that lag.
 #[test]
 fn short_sleeps_gain_nothing() {
     for scheduler in VERSIONS {

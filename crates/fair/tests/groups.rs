@@ -62,7 +62,7 @@ fn part(times: &BTreeMap<TaskId, u64>, tasks: std::ops::Range<TaskId>) -> u64 {
     times.range(tasks).map(|(_, ns)| ns).sum::<u64>() * 1000 / all
 }
 
-/// Groups of weight 100 and 300 have a quarter and three quarters of so many CPUs, whatever the numbers of their hogs.
+/// Groups of weight 100 and 300 have a quarter and three quarters of the CPU time, whatever the numbers of their hogs.
 fn share_by_weight(cpus: usize, hogs_of: [(u32, u32); 3]) {
     let machine = Machine::symmetric(cpus);
     let cgroups = "\"/light\": { \"cpu.weight\": 100 }, \"/heavy\": { \"cpu.weight\": 300 }";
@@ -79,7 +79,7 @@ fn share_by_weight(cpus: usize, hogs_of: [(u32, u32); 3]) {
     }
 }
 
-/// Whoever has more threads.
+/// Whichever group has more threads.
 #[test]
 fn groups_share_one_cpu_by_weight() {
     share_by_weight(1, [(3, 1), (1, 3), (5, 2)]);
@@ -123,7 +123,7 @@ fn a_group_that_sleeps_now_and_then_gets_what_it_asks_for_within_its_part() {
     }
 }
 
-/// Who is in no group competes with the groups, each of which counts as one.
+/// Tasks of the root group compete with the groups, each of which counts as one entity.
 #[test]
 fn a_group_of_the_default_weight_counts_as_one_thread() {
     let machine = Machine::symmetric(1);

@@ -84,7 +84,7 @@ fn pressure_sends_wakeups_elsewhere() {
     by_user.frequency_caps[0].by = CapSource::User;
     let aware = little("v5.11", &throttled());
     assert!(aware > 50, "{aware} %");
-    // Not told of thermal pressure; told only by cpufreq, which is not heard before v6.10.
+    // Without thermal pressure; limited only by cpufreq, whose limit the scheduler reads since v6.10.
     assert_eq!(little("v5.11-thermal-in-cap", &throttled()), 0);
     assert_eq!(little("v5.11", &by_user), 0);
     let heard = little("v5.11-thermal-in-cap+hw-pressure", &by_user);

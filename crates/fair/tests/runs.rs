@@ -406,8 +406,8 @@ proptest! {
     }
 }
 
-/// Twelve pairs that stop in one way only. Told of it, mail 001's rule prefers who has been stopped longest to who stopped
-/// last; where no driver tells, neither kernel knows a state, and both take who stopped last.
+/// Twelve pairs of CPUs with one idle state. With a cpuidle driver mail 001's rule prefers the CPU that has been idle
+/// longest to the one that went idle last. Without a driver neither kernel knows a state, and both take the latter.
 #[test]
 fn break_even_needs_a_cpuidle_driver() {
     let mut machine = Machine::preset("synquacer").unwrap();
@@ -422,8 +422,8 @@ fn break_even_needs_a_cpuidle_driver() {
     assert!(!differs(&machine));
 }
 
-/// Mail 004 on two nodes of 12 CPUs in clusters of four: what is woken stays in the cluster more often, and does so too where
-/// clusters are no domain.
+/// Mail 004 on two nodes of 12 CPUs in clusters of four: wakees stay in the cluster more often, and do so too where
+/// clusters do not have a domain.
 #[test]
 fn clusters_are_kept_to_when_idle_cpus_are_picked() {
     let mut shape = Shape::from_seed(1);

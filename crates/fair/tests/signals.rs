@@ -1,4 +1,4 @@
-//! What traces are told of load tracking.
+//! Tracepoints of load tracking.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Task groups: what is written to their files.
+//! Task groups: their files.
 //!
 //! A group bounds the utilization clamps of its tasks (`cpu.uclamp.min`, `cpu.uclamp.max`, nested to any depth, changed at
 //! any time). Groups share CPUs by weight (`cpu.weight`, `cpu.weight.nice`) if one of them has such a file written; then each
@@ -6,8 +6,8 @@
 //!
 //! DEVIATION: where no weight is written all fair tasks of a CPU compete as those of the root group do, each with the weight
 //! of its own nice value; the kernel shares between groups of the default weight too. Files of clamps alone, as phones
-//! have them, so cost nothing and change nothing else. `cpu.idle` and `cpu.max` are refused by name, unless they say what
-//! is so by itself.
+//! have them, so cost nothing and change nothing else. `cpu.idle` and `cpu.max` are refused by name, unless their value
+//! is the default.
 
 use fairground_sim::{ClampLimits, Env, TaskId};
 use fairground_workload::{Clamp, ClampPercent, GroupClamp, GroupId, TaskGroup, Workload};
@@ -16,14 +16,14 @@ use crate::ffi::*;
 use crate::sequence::FairQueue;
 use crate::{world, Fair};
 
-/// Files that are not honoured, with the values that change nothing.
+/// Files that are not supported, with their default values, which are accepted.
 const NEUTRAL: &[(&str, &[&str])] =
     &[("cpu.idle", &["0"]), ("cpu.max", &["max", "max 100000"]), ("cpu.max.burst", &["0"])];
 
-/// Shares of a group whose files do not say.
+/// Shares of a group without a file of weights.
 const DEFAULT_SHARES: u64 = 1024 * FG_NICE_0_LOAD as u64;
 
-/// A group competes on each CPU with structs of its own: more than this in all are taken for a mistake.
+/// The most structs of groups: a group has one for each CPU. More are assumed to be a mistake.
 const MAX_QUEUES: usize = 1 << 16;
 
 /// A group.
@@ -77,7 +77,7 @@ impl Groups {
         Some(&self.list.get(group? as usize)?.allowed)
     }
 
-    /// Brings what is allowed up to date: the groups in which that changed.
+    /// Updates the effective clamps. Returns the groups in which they changed.
     fn restrict(&mut self, limits: &ClampLimits) -> Vec<GroupId> {
         let root = FgClamps { min: u32::from(limits.min.min(limits.max)), max: u32::from(limits.max) };
         let mut changed = Vec::new();
@@ -131,7 +131,7 @@ fn read(path: &str, file: &str, value: &str) -> Result<Asked, String> {
     }
 }
 
-/// The shares that a file of weights asks for, or what it should say; none: it is no such file.
+/// The shares that a file of weights requests, or the expected values as an error; none: not a file of weights.
 fn read_weight(file: &str, value: &str) -> Option<Result<u64, &'static str>> {
     let weight = match file {
         "cpu.weight" => {
@@ -233,7 +233,7 @@ impl Fair {
         self.queues.world.uclamp_update(cpu, task, allowed);
     }
 
-    /// Somebody has asked for a clamp: from now on they are counted.
+    /// sched_uclamp_used: a clamp was requested, so from now on clamps are counted.
     pub(crate) fn use_clamps(&mut self) {
         self.sim.clamps_requested = true;
         self.queues.world.sys_mut().uclamp_used = 1;

@@ -1,4 +1,4 @@
-//! The engine as host of the sequences: its time and prices, and its reports.
+//! The engine as host of the sequences: time, costs and reports.
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{
@@ -28,7 +28,7 @@ pub(crate) enum StopWork {
     Push,
 }
 
-/// What a CPU has been asked to do and has not done yet, and its private counters.
+/// The pending requests of a CPU, and its private counters.
 pub(crate) struct PendingWork {
     /// Remote wakeups, oldest first (wake_list).
     pub wake_list: Vec<RemoteWake>,
@@ -36,7 +36,7 @@ pub(crate) struct PendingWork {
     pub deferred: Vec<(WakeContext, TaskId)>,
     /// Work for the stopper, oldest first.
     pub stop_work: Vec<StopWork>,
-    /// NOHZ_KICK_MASK: why idle balancing was asked for (FG_NOHZ_*_KICK), by all who kicked since it was taken over.
+    /// NOHZ_KICK_MASK: the reasons (FG_NOHZ_*_KICK) of all kicks since `nohz_kick` was last taken over.
     pub nohz_kick: u32,
     /// As taken over from `nohz_kick` when the interrupt arrived.
     pub nohz_pending: u32,
@@ -60,7 +60,7 @@ impl PendingWork {
     }
 }
 
-/// What a simulation has beside the run queues.
+/// The state of a simulation besides the run queues.
 pub(crate) struct SimState {
     pub topology: Topology,
     pub pending: Vec<PendingWork>,
@@ -69,7 +69,7 @@ pub(crate) struct SimState {
     /// Some task or group asks for a clamp.
     pub clamps_requested: bool,
     tracepoints: Tracepoints,
-    /// The report of the look for imbalance whose tasks are being moved.
+    /// The report of the balance attempt whose tasks are being moved.
     report: Option<(BalanceAttempt, Balance)>,
 }
 
@@ -91,7 +91,7 @@ impl SimState {
         SimHost { sim: self, env }
     }
 
-    /// Brings the clocks of a run queue up to what the CPU of this call sees.
+    /// update_rq_clock, with the time of the CPU of this call.
     pub fn update_clock(&self, env: &Env, world: &mut World, cpu: usize) {
         let view = env.cpu(cpu as CpuId);
         world.cpus[cpu].freq_scale = view.freq_scale;

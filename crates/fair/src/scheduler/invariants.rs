@@ -1,4 +1,4 @@
-//! The invariants of the run queues, checked at the end of an instant.
+//! The invariants of the run queues, checked after the last event of each time.
 
 use std::fmt::Display;
 
@@ -114,7 +114,7 @@ impl Fair {
         Ok(())
     }
 
-    /// The load of each group against what the CPUs say of it.
+    /// The load of each group against the contributions of the CPUs.
     fn audit_group_loads(&self) -> Result<(), String> {
         (0..self.queues.world.nr_groups()).try_for_each(|tg| {
             let parts = (0..self.queues.rqs.len()).map(|cpu| self.queues.world.group_on(cpu, tg).contribution);
@@ -133,8 +133,8 @@ impl Fair {
         self.audit_clamp("max", &rq.uclamp[FG_UCLAMP_MAX as usize], &max)
     }
 
-    /// One clamp against the plain maximum: in the same part of the scale, and not below it. Up to v5.15 a change of the
-    /// only task leaves the mark of an idle queue, so that the next one may lower it.
+    /// One clamp of the queue against the maximum of its tasks: in the same bucket, and not below it. Up to v5.15 a
+    /// change of the only task leaves the queue marked as idle, so that the next one may lower the clamp.
     fn audit_clamp(&self, name: &str, uclamp: &FgUclamp, counted: &[u32]) -> Result<(), String> {
         let tasks: u32 = uclamp.bucket.iter().map(|b| b.tasks).sum();
         same(&format!("tasks in the buckets of uclamp {name}"), u64::from(tasks), counted.len() as u64)?;
@@ -149,7 +149,7 @@ impl Fair {
         Err(format!("uclamp {name} is {}, the largest of its tasks {largest}", uclamp.value))
     }
 
-    /// Who may be moved is who is queued or current, each once, and linked both ways.
+    /// The tasks that balancing may move are the queued and the current ones, each once, and linked both ways.
     fn audit_order(&self, cpu: usize) -> Result<(), String> {
         let mut queued: Vec<TaskId> = self.waiting(cpu).chain(self.fair_curr(cpu)).collect();
         let mut ordered: Vec<TaskId> = self.queues.cfs_tasks.iter(cpu).collect();
@@ -162,7 +162,7 @@ impl Fair {
         same("tasks taken off a queue and put on none", self.queues.detached.len(), 0)
     }
 
-    /// What balancing keeps of this CPU and its domains.
+    /// The balancing state of this CPU and its domains.
     fn audit_balance(&self, cpu: usize, jiffies: u64) -> Result<(), String> {
         let pushes = self.sim.pending[cpu].stop_work.iter().filter(|work| matches!(work, StopWork::Push)).count();
         same("pushes asked for with active_balance", pushes as u32, self.queues.world.cpus[cpu].active_balance)?;
@@ -174,7 +174,8 @@ impl Fair {
                 let (is, min) = (sd.balance_interval, sd.min_interval);
                 return Err(format!("{level}: balance_interval is {is} ms, should be within {min}..={longest}"));
             }
-            // It has its turn once a jiffy at most, and who starts a push says that it failed often enough (up to v5.11).
+            // A domain fails at most once a jiffy, and an active balance sets the failures to a high count (up to
+            // v5.11).
             if u64::from(sd.nr_balance_failed) > jiffies + u64::from(sd.cache_nice_tries) + 2 {
                 return Err(format!("{level}: {} failures by jiffy {jiffies}", sd.nr_balance_failed));
             }
@@ -187,7 +188,7 @@ impl Fair {
         p.est.enqueued.max(p.est.ewma) | u32::from(self.features().on(FG_EST_LSB))
     }
 
-    /// Who is queued is runnable, belongs here, and is in order.
+    /// Queued tasks are runnable, belong to this CPU, and are in order.
     fn audit_members(&self, cpu: usize) -> Result<(), String> {
         let curr = self.queues.world.curr(cpu);
         let queues = &self.queues.rqs[cpu];

@@ -3,14 +3,14 @@
 //! | module | what |
 //! |---|---|
 //! | this one | the calls of the engine, and schedule() |
-//! | `host` | the engine's time, prices and reports, for the sequences |
-//! | `place` | fork, wakeup, exec, and the way to another CPU's run queue |
+//! | `host` | the engine's time, costs and reports, for the sequences |
+//! | `place` | fork, wakeup, exec, and the migration of a woken task |
 //! | `setattr` | sched_setattr, affinity, and the stopper |
 //! | `groups` | the files of task groups |
 //! | `rt` | the RT class |
 //! | `softirq` | ticks, softirqs and interrupts that start a balance pass |
 //! | `tracepoints` | PELT signals and clamps for traces |
-//! | `invariants` | the run queues against each other, after each instant |
+//! | `invariants` | checks of the run queues, after the last event of each time |
 
 mod groups;
 mod host;
@@ -38,10 +38,10 @@ use crate::topology::{Options, Topology};
 use crate::world::{is_rt, World};
 use crate::{ffi, rules, why, FairError, Features};
 
-/// What is known of a task besides `FgTask`.
+/// The state of a task that is not in `FgTask`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TaskState {
-    /// Woken, on its way to the CPU in `FgTask::cpu`.
+    /// Woken, but not enqueued yet on the CPU in `FgTask::cpu`.
     pub on_wake_list: bool,
     /// Its wakeup waits until it is switched away from.
     pub deferred: bool,
@@ -63,7 +63,7 @@ pub struct Fair {
     pub(crate) groups: Groups,
     /// Limits of clamps.
     pub(crate) limits: ClampLimits,
-    /// Room for what the policy notes, while somebody asks why.
+    /// The policy's notes of a placement, while an observer wants reasons.
     pub(crate) why: Option<Box<FgWhy>>,
 }
 
@@ -88,7 +88,7 @@ impl Fair {
         })
     }
 
-    /// What it is.
+    /// Its features.
     pub fn features(&self) -> &Features {
         &self.features
     }
@@ -98,17 +98,17 @@ impl Fair {
         &self.sim.topology
     }
 
-    /// What the policy sees of the whole, for asking it questions beside a run.
+    /// The policy's global state, for calls of the policy outside a run.
     pub fn sys(&self) -> &FgSys {
         self.queues.world.sys()
     }
 
-    /// What the policy sees of a CPU.
+    /// The policy's state of a CPU.
     pub fn cpu(&self, cpu: CpuId) -> &FgCpu {
         &self.queues.world.cpus[cpu as usize]
     }
 
-    /// What the policy sees of a task. Panics if there never was such a task.
+    /// The policy's state of a task. Panics if the task never existed.
     pub fn task(&self, task: TaskId) -> &FgTask {
         self.queues.world.task(task)
     }
@@ -122,7 +122,7 @@ impl Fair {
         cpu as usize
     }
 
-    /// Brings the clocks of a run queue up to what this CPU sees.
+    /// update_rq_clock, with the time of the CPU of this call.
     pub(crate) fn clock(&mut self, env: &Env, cpu: usize) {
         self.sim.update_clock(env, &mut self.queues.world, cpu);
     }
@@ -243,7 +243,7 @@ impl Scheduler for Fair {
             true => self.pick(env, cpu),
             false => self.start_stopper(cpu),
         };
-        // What newly idle balancing pulled asked for one: this is it.
+        // The reschedule that a pull of newidle balancing requested is this schedule().
         self.queues.rqs[cpu].resched = false;
         self.queues.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
         self.emit_switch(env, cpu, prev, pick);

@@ -1,4 +1,4 @@
-//! Placement: a birth, a wakeup, an exec, and the way to another CPU's run queue.
+//! Placement: fork, wakeup, exec, and the migration of a woken task.
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, TaskId, TaskInfo, WakeContext};
@@ -10,8 +10,8 @@ use crate::world::{is_rt, WakeArgs};
 use crate::{why, Fair};
 
 impl Fair {
-    /// select_task_rq with its price: the policy's verdict, committed, and reported as a decision. `flags` are
-    /// FG_WF_*; `current` is whose code runs on this CPU, interrupted or not.
+    /// select_task_rq with its cost: commits the policy's verdict and reports it as a decision. `flags` are FG_WF_*;
+    /// `current` is the current task of this CPU, which may be interrupted.
     fn select(&mut self, env: &mut Env, task: TaskId, flags: u32, current: Option<TaskId>) -> CpuId {
         let kind = match flags {
             f if f & FG_WF_FORK != 0 => DecisionKind::Fork,
@@ -48,7 +48,7 @@ impl Fair {
             self.why = Some(why);
         }
         env.charge(here, SoftCost::Probe, verdict.probes);
-        // An estimate of energy reads of each CPU what a group's statistics read: its run queue and its signals.
+        // An energy estimate reads the same of each CPU as group statistics do: its run queue and its signals.
         env.charge(here, SoftCost::GroupCpu, verdict.group_cpus + verdict.energy_cpus);
         let scan_ns = env.price(here, SoftCost::Probe, verdict.scanned);
         self.queues.world.commit(task, &args, &verdict, scan_ns);
@@ -102,13 +102,13 @@ impl Fair {
         self.write_affinity(info.id, &info.affinity);
         self.write_attr(info.id, &info.attr);
         if is_rt(self.queues.world.task(info.id)) {
-            // It has no load; should it become fair, its next enqueue attaches none.
+            // It has no load. If it becomes fair, its next enqueue does not attach any.
             let p = self.queues.world.task_mut(info.id);
             p.flags = p.flags & !FG_TASK_NEW | FG_TASK_MIGRATED;
         }
     }
 
-    /// A child begins as a copy of its parent, whom it has woken and how often that changed included.
+    /// A child starts as a copy of its parent, including the wakee statistics.
     fn inherit_wakees(&mut self, parent: TaskId, child: TaskId) {
         let parent = self.queues.world.task(parent);
         let wakees = (parent.last_wakee, parent.wakee_flips, parent.wakee_flip_ts);
@@ -129,7 +129,7 @@ impl Fair {
     ///
     /// ```text
     /// runnable already            -> preemption check only
-    /// asleep but delayed          -> the same, a sleeper no more
+    /// asleep but delayed          -> the same; it is not delayed any more
     /// still being switched away   -> its own CPU's wake list, or after the switch (the kernel spins)
     /// asleep                      -> select, commit, migrate -> wake list of a CPU behind another cache, or idle (v6.0)
     ///                                                        -> run queue otherwise
@@ -165,7 +165,7 @@ impl Fair {
 
     /// The task has blocked but schedule() has not run yet (WF_ON_CPU).
     fn wake_on_cpu(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, cpu: usize) {
-        // A delayed one is found queued, which the waker learns with the run queue's lock: after the switch.
+        // A delayed task is still queued. The waker sees that under the run queue's lock, so after the switch.
         let asleep = self.queues.world.task(task).on_rq == 0;
         let queue = match u32::from(self.queues.world.sys().feat.value[FG_WAKE_LIST]) {
             FG_WAKE_LIST_LLC => false,
@@ -200,8 +200,8 @@ impl Fair {
         self.sim.pending[cpu].deferred.clear();
     }
 
-    /// `caller` is the CPU of this call, which is not the waker's after a switch: past that it finds what is put on its
-    /// wake list without an IPI.
+    /// `caller` is the CPU of this call, which after a switch is not the waker's. A task placed on it is enqueued at
+    /// once: after its switch that CPU reads its wake list without an IPI.
     fn place_sleeper(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId, caller: CpuId) {
         let prev = self.queues.world.task(task).cpu as CpuId;
         let sync = if ctx.sync { FG_WF_SYNC } else { 0 };

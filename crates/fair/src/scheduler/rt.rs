@@ -1,9 +1,9 @@
 //! The RT class: FIFO and RR, priorities 1..=99, above the fair class.
 //!
-//! DEVIATION: no push and pull of RT tasks, no RT bandwidth limit: rows of the fair scheduler see RT tasks as pressure only
-//! (spec 11.3). No test whether a CPU is large enough: RT tasks ask for a floor of 1024 unless told otherwise, so that
-//! kernels from v5.6 on with clamps wake them on the largest CPUs first. Of CPUs that are equally near it is always the
-//! first; kernels from v5.11 on take them in turns.
+//! DEVIATION: no push and pull of RT tasks, no RT bandwidth limit: rows of the fair scheduler see RT tasks as pressure
+//! only (spec 11.3). There is no capacity test: RT tasks request a minimum of 1024 by default, so kernels from v5.6 on
+//! with clamps wake them on the largest CPUs first. Of equally near CPUs the first is chosen; kernels from v5.11 on
+//! take turns.
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Env, TaskId};
@@ -12,7 +12,7 @@ use crate::ffi::*;
 use crate::world::is_rt;
 use crate::Fair;
 
-/// RR_TIMESLICE, the part of a second in which RR tasks take turns: it is counted in whole ticks, whatever these come to.
+/// RR_TIMESLICE, as the divider of a second. It is counted in whole ticks, rounded down.
 const RR_SLICES_PER_S: u32 = 10;
 
 impl Fair {
@@ -86,7 +86,7 @@ impl Fair {
         }
     }
 
-    /// Puts a task behind its peers.
+    /// Puts a task behind the others of its priority.
     pub(crate) fn requeue_rt(&mut self, cpu: usize, task: TaskId) {
         let prio = self.queues.world.task(task).rt_prio;
         self.queues.rqs[cpu].rt.remove(task);

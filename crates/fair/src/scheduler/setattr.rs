@@ -1,4 +1,4 @@
-//! Changes of a living task: attributes, affinity, and the stopper that carries moves out.
+//! Changes of a task: attributes and affinity, and the stopper's migrations.
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Env, MigrateCause, TaskId};
@@ -33,7 +33,7 @@ impl Fair {
         p.custom_slice = attr.slice_ns;
     }
 
-    /// A clamp that differs from what tasks have by themselves is asked for; what was once asked for stays so.
+    /// A clamp counts as requested if it differs from the default; a clamp requested once stays requested.
     fn write_clamps(&mut self, task: TaskId, attr: &SchedAttr) {
         let want = FgClamps { min: u32::from(attr.uclamp_min), max: u32::from(attr.uclamp_max) };
         let mut asked = self.queues.world.task(task).flags & (FG_TASK_ASKED_MIN | FG_TASK_ASKED_MAX);
@@ -72,7 +72,7 @@ impl Fair {
         }
         let queued = self.queues.world.task(task).on_rq != 0;
         if queued {
-            // Who stays fair keeps its place in the averages.
+            // The averages of a task that stays fair stay in those of its queue.
             self.queues.dequeue(&mut self.sim.on(env), cpu, task, if leaves_fair { FG_DEQUEUE_MOVE } else { 0 });
         }
         if running {
@@ -99,8 +99,8 @@ impl Fair {
         self.queues.request_frequency(&mut self.sim.on(env), cpu);
     }
 
-    /// A sleeping task that becomes RT takes its load along; one that becomes fair is of this queue again, unless it is
-    /// on its way from another one, and then its enqueue does that.
+    /// A sleeping task that becomes RT detaches its averages from the queue; one that becomes fair attaches them,
+    /// unless it is migrating, and then its enqueue does that.
     fn switch_sleeper(&mut self, cpu: usize, task: TaskId, was_rt: bool) {
         let p = self.queues.world.task(task);
         let (to_rt, attached) = (!was_rt && is_rt(p), p.flags & (FG_TASK_MIGRATED | FG_TASK_NEW) == 0);
@@ -151,7 +151,7 @@ impl Fair {
         Some(next)
     }
 
-    /// Every piece of work asked for.
+    /// Runs all works queued for the stopper.
     pub(crate) fn run_stopper(&mut self, env: &mut Env, cpu: usize) {
         let mut work = std::mem::take(&mut self.sim.pending[cpu].stop_work);
         self.queues.stop_stopper(cpu);

@@ -1,8 +1,8 @@
 //! Tracepoints of load tracking and of utilization clamps.
 //!
-//! LISA's module, which made the traces of mail 003, hangs on the kernel's PELT hooks: it reports a signal whenever an
-//! update takes it into a new period of 1024 us (spec 2.2), with the clamps of that moment. So do we. Updates that find
-//! the signal within its period report nothing: a clamp that changes is seen up to a tick later.
+//! LISA's module, which made the traces of mail 003, uses the kernel's PELT tracepoints: it reports a signal, with the
+//! clamps at that time, whenever an update starts a new period of 1024 us (spec 2.2). So does this module. An update
+//! within the period reports nothing, so a changed clamp is reported up to a tick later.
 //!
 //! DEVIATION: the module also reports a queue when a task's averages join or leave it within a period; and groups.
 

@@ -1,4 +1,4 @@
-//! The order in which balancing takes tasks off a run queue (cfs_tasks): who was queued or picked last comes last.
+//! The order in which balancing takes tasks off a run queue (cfs_tasks): the task queued or picked last comes last.
 
 use fairground_sim::TaskId;
 
@@ -23,13 +23,13 @@ struct Queue {
 /// Fair tasks of every run queue, current and delayed ones included, each queue from the oldest to the newest. All
 /// steps take the same time however many there are.
 pub struct CfsTasks {
-    /// By task; of one that is queued nowhere they say nothing.
+    /// By task; undefined for a task that is not queued.
     links: Vec<Links>,
     queues: Vec<Queue>,
 }
 
 impl CfsTasks {
-    /// Empty queues of so many CPUs.
+    /// Empty queues for this number of CPUs.
     pub fn new(nr_cpus: usize) -> CfsTasks {
         CfsTasks { links: Vec::new(), queues: vec![Queue { newest: NONE, oldest: NONE, len: 0 }; nr_cpus] }
     }
@@ -77,12 +77,12 @@ impl CfsTasks {
         }
     }
 
-    /// Who is taken first.
+    /// The task that balancing takes first.
     pub fn oldest(&self, cpu: usize) -> Option<TaskId> {
         Some(self.queues[cpu].oldest).filter(|task| *task != NONE)
     }
 
-    /// Who comes after `task` of the same queue.
+    /// The task after `task` in the same queue.
     pub fn newer(&self, task: TaskId) -> Option<TaskId> {
         Some(self.links[task as usize].newer).filter(|task| *task != NONE)
     }

@@ -2,7 +2,7 @@
 
 use fairground_sim::TaskId;
 
-/// Entries of a block: what is cheaper to shift or to look through than to have another block for.
+/// The most entries of a block: shifting or searching this many is cheaper than another block.
 const FULL: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ impl Block {
         block
     }
 
-    /// Says anew what the block has.
+    /// Updates the summary of the block.
     fn update(&mut self) {
         self.last_deadline = self.entries.last().map_or(i64::MIN, |e| e.deadline);
         self.min_vruntime = self.entries.iter().map(|e| e.vruntime).min().unwrap_or(i64::MAX);
@@ -45,16 +45,16 @@ impl Block {
 
 /// Tasks by deadline; equal ones in the order of arrival.
 ///
-/// The question is not who is first, but who is first of those whose virtual runtime is not beyond a bound. So it is a
-/// list by deadline, cut into blocks that know their smallest virtual runtime: the first block that has somebody within
-/// the bound, and there the first one, without a step back. (By virtual runtime, with deadlines in the blocks, the answer
-/// would be the best of all blocks up to the bound.) That is a B-tree of two levels. A balanced binary tree takes fewer
-/// steps, log2(n), but each is a branch that nobody can predict: a treap took two to six times as long, at every length
-/// from 2 to 512. Looking at all of them is faster up to 64 tasks, and half as fast at 512: `crates/bench` has it.
+/// A pick needs the first task whose virtual runtime is not greater than a bound. So this is a list by deadline, cut
+/// into blocks that store their smallest virtual runtime. A pick searches for the first block with a task within the
+/// bound, and in it for the first such task. (Ordered by virtual runtime, with deadlines in the blocks, a pick would
+/// have to compare all blocks up to the bound.) That is a B-tree of two levels. A balanced binary tree takes fewer
+/// steps, log2(n), but each is an unpredictable branch: a treap took two to six times as long, at every length from 2
+/// to 512. A linear search is faster up to 64 tasks, and half as fast at 512: `crates/bench` measures it.
 #[derive(Default)]
 pub struct DeadlineQueue {
     blocks: Vec<Block>,
-    /// Of the block that was last emptied: short queues fill and drain all the time.
+    /// The memory of the block that was last emptied, for reuse: short queues fill and drain all the time.
     spare: Vec<Entry>,
 }
 
@@ -152,7 +152,7 @@ impl DeadlineQueue {
 mod tests {
     use super::*;
 
-    /// What it must answer, found by looking at all of them.
+    /// The expected answer, by linear search.
     #[derive(Default)]
     struct Plain(Vec<(i64, i64, TaskId)>);
 

@@ -1,18 +1,18 @@
-//! What happens around the policy, once for everybody who asks it: tasks onto and off run queues, picks, moves, and the
-//! passes of load balancing, in the order that `policy/fg.h` prescribes.
+//! The code around the policy's functions: enqueue, dequeue, pick, migration, and the passes of load balancing. It
+//! makes the policy's calls in the order that `policy/fg.h` prescribes.
 //!
-//! Three hosts run these sequences, and so the referee judges the code that simulations run:
+//! Three hosts run these sequences, so the referee tests the code that simulations run:
 //!
-//! | host | clock and price | what it adds |
+//! | host | clock and costs | what it adds |
 //! |---|---|---|
 //! | [`Fair`](crate::Fair) | the engine's | reports, interrupts, tracepoints |
-//! | [`PolicySandbox`](crate::PolicySandbox) | the kernel's; free | the queues of a real kernel, shown as they are asked for |
-//! | [`ReplayedState`](crate::ReplayedState) | the recording's; looks only | moves that balancing finds are left to the recording |
+//! | [`PolicySandbox`](crate::PolicySandbox) | the kernel's; no costs | the queues of a real kernel, read on demand |
+//! | [`ReplayedState`](crate::ReplayedState) | the recording's; only looks cost | migrations as recorded |
 //!
 //! | module | what |
 //! |---|---|
 //! | `queue` | enqueue, dequeue, preemption, moves, ticks |
-//! | `pick` | which task runs next, and what becomes of the one before |
+//! | `pick` | which task runs next, and put_prev of the one before |
 //! | `task_group` | groups that compete as one, within the sequences of `queue` and `pick` |
 //! | `balance` | the passes over the domains of a CPU |
 //! | `run_queue`, `deadline` | containers of queued entities |
@@ -40,26 +40,26 @@ pub(crate) use run_queue::{FairQueue, RunQueue};
 pub(crate) struct RunQueues {
     pub world: World,
     pub rqs: Vec<RunQueue>,
-    /// Which task of a run queue is moved first.
+    /// The order in which balancing takes tasks off a run queue.
     pub cfs_tasks: CfsTasks,
     /// Tasks between detach_tasks and attach_tasks; empty between calls.
     pub detached: Vec<TaskId>,
 }
 
-/// What becomes of a run queue from which load balancing is about to pull.
+/// What load balancing does with the source queue that it has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Its tasks are detached one by one.
     Pull,
-    /// It counts as pulled from, and nothing moves: the recording shows by itself who did.
+    /// The pull counts as done, but moves nothing: migrations are in the recording.
     AssumePulled,
-    /// Its tasks are not known: the attempt ends where it is.
+    /// Its tasks are not known: the attempt ends here.
     Unknown,
 }
 
-/// Whoever runs the sequences: where time comes from, what work costs, and who wants to know what happened.
+/// The caller of the sequences: it provides the clock and the costs of work, and receives reports.
 ///
-/// Statically dispatched: a simulation runs nothing but its own reports.
+/// Statically dispatched, so that a host without a report does not pay for it.
 pub(crate) trait Host {
     /// update_rq_clock of `cpu`, with the time and the interrupt time that the caller sees.
     fn update_clock(&mut self, world: &mut World, cpu: usize);
@@ -67,16 +67,16 @@ pub(crate) trait Host {
     /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ of them a second.
     fn jiffies(&self) -> u64;
 
-    /// Scheduler work of the calling CPU: `n` units.
+    /// Charges the calling CPU for `n` units of scheduler work.
     fn charge(&mut self, work: SoftCost, n: u32);
 
     /// ns: a clock of the calling CPU that advances with what is charged to it.
     fn elapsed_ns(&self) -> u64;
 
-    /// resched_curr: `cpu` is to run schedule(). Once until it has.
+    /// resched_curr: `cpu` must run schedule(). Reported once until it has.
     fn resched(&mut self, _cpu: usize) {}
 
-    /// schedutil wants the clock of `cpu` at this frequency.
+    /// schedutil requests this frequency for the clock of `cpu`.
     fn request_frequency(&mut self, _cpu: usize, _khz: u32) {}
 
     /// PELT signals of `cpu` and of a task on it may have been updated.
@@ -90,19 +90,19 @@ pub(crate) trait Host {
         0
     }
 
-    /// A look for imbalance in the domain of `b` is over. `found`: it has found a source.
+    /// find_busiest_group and find_busiest_queue in the domain of `b` have ended. `found`: they found a source.
     fn balance_looked(&mut self, _world: &World, _b: &FgBalance, _found: bool) {}
 
-    /// What to do with the source of `b`, whose tasks the host may still fill in.
+    /// What to do with the source of `b`. The host may fill in its tasks before it answers.
     fn balance_source(&mut self, _rqs: &mut RunQueues, _b: &FgBalance) -> Source {
         Source::Pull
     }
 
-    /// The source of the last [`Self::balance_looked`] is done with. `moved`: tasks pulled from it. `active`: its stopper is
-    /// asked to push one.
+    /// The pull from the source of the last [`Self::balance_looked`] has ended. `moved`: tasks pulled. `active`: active
+    /// balance was started.
     fn balance_pulled(&mut self, _moved: u32, _active: bool) {}
 
-    /// The stopper of `cpu` is asked to push a task away.
+    /// Active balance: the stopper of `cpu` must push a task away.
     fn push_requested(&mut self, _world: &mut World, _cpu: usize) {}
 
     /// The stopper of `src` is about to move a task to `dst`, in the domain `sd` of that.
@@ -133,7 +133,7 @@ impl RunQueues {
         }
     }
 
-    /// Passes on what schedutil wants of the clock of `cpu`, if anything, since signals of the CPU were updated.
+    /// Reports schedutil's new request for the clock of `cpu`, if there is one, after its signals were updated.
     pub fn request_frequency<H: Host>(&mut self, host: &mut H, cpu: usize) {
         if let Some(khz) = self.world.take_frequency(cpu) {
             host.request_frequency(cpu, khz);

@@ -1,4 +1,4 @@
-//! Which fair task runs next, and the hand-over of a CPU.
+//! put_prev, pick and set_next of fair tasks and of the stopper.
 
 use fairground_sim::TaskId;
 
@@ -18,7 +18,7 @@ impl RunQueues {
         }
     }
 
-    /// The same of a fair task, whose group may keep the CPU.
+    /// [`Self::put_prev`] of a fair task, whose group may keep the CPU.
     fn put_prev_fair(&mut self, cpu: usize, prev: TaskId) {
         self.charge_curr(cpu);
         self.world.put_prev_entity(cpu, prev);

@@ -86,7 +86,7 @@ impl RunQueues {
         host.signals_updated(&self.world, cpu, Some(task));
     }
 
-    /// A delayed sleeper is asleep in earnest: it was picked, or leaves the fair class.
+    /// Dequeues a delayed sleeper: it was picked, or leaves the fair class.
     pub fn dequeue_delayed<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
         host.charge(SoftCost::Dequeue, 1);
         self.leave(host, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);

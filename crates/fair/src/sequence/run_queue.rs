@@ -31,7 +31,7 @@ impl FairQueue {
         }
     }
 
-    /// Removes who was inserted with these times; false if it is not there.
+    /// Removes an entity that was inserted with these times; false if it is not there.
     pub fn remove(&mut self, vruntime: u64, deadline: u64, id: u32) -> bool {
         match self {
             FairQueue::Vruntime(queue) => queue.remove(vruntime, id),
@@ -169,7 +169,7 @@ impl RtQueue {
         self.entries.retain(|(_, t)| *t != task);
     }
 
-    /// Who runs.
+    /// The task that runs.
     pub fn first(&self) -> Option<TaskId> {
         self.entries.first().map(|(_, task)| *task)
     }
@@ -195,7 +195,7 @@ impl RtQueue {
     }
 }
 
-/// What a CPU has besides `FgCpu`.
+/// The state of a CPU that is not in `FgCpu`.
 pub struct RunQueue {
     /// Queued fair tasks, and task groups that compete as one.
     pub fair: FairQueue,

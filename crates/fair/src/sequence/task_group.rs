@@ -1,5 +1,5 @@
 //! Task groups that compete as one, in the sequences of `queue.rs`: on each CPU such a group is an entity of the CPU's
-//! queue and has a queue of its own tasks. A task of the root group passes by all of this.
+//! queue and has a queue of its own tasks. Nothing here applies to tasks of the root group.
 
 use fairground_machine::SoftCost;
 use fairground_sim::TaskId;
@@ -16,7 +16,8 @@ impl RunQueues {
         }
     }
 
-    /// A call of the policy that may queue, dequeue or reweight the group of `task`, which then is where it belongs.
+    /// Makes a call of the policy that may queue, dequeue or reweight the group of `task`, and then updates the group's
+    /// place in the CPU's tree.
     pub fn around_group(&mut self, cpu: usize, task: TaskId, call: impl FnOnce(&mut World)) {
         match self.world.group_of(task) {
             None => call(&mut self.world),
@@ -28,7 +29,7 @@ impl RunQueues {
         }
     }
 
-    /// Takes a group from where it was in the tree of `cpu`, and puts it where it is.
+    /// Moves a group in the tree of `cpu` from its old place to its current one.
     fn replace_group(&mut self, cpu: usize, tg: usize, was: Option<Place>) {
         let is = self.world.group_place(cpu, tg);
         if is == was {
@@ -72,7 +73,7 @@ impl RunQueues {
         self.world.tg_pick(cpu, tg, first, second)
     }
 
-    /// A group whose last task fell asleep while it was in debt has paid.
+    /// Dequeues a delayed group (its last task fell asleep while it was not eligible), which was picked.
     pub fn dequeue_delayed_group<H: Host>(&mut self, host: &mut H, cpu: usize, tg: usize) {
         host.charge(SoftCost::Dequeue, 1);
         let was = self.world.group_place(cpu, tg);

@@ -1,4 +1,4 @@
-//! Spec 1.5: domains that decide nothing are removed, and what they leave behind.
+//! Spec 1.5: removes domains without effect (sd_degenerate), and passes some of their properties on.
 
 use fairground_machine::{CpuId, CpuMask};
 
@@ -21,10 +21,10 @@ const NEEDS_GROUPS: u32 = FG_SD_BALANCE_NEWIDLE
     | FG_SD_OVERLAP
     | FG_SD_NUMA;
 
-/// Removes the useless domains of partition `map`. `renewed`: the groups above learn of it (GROUP_FLAGS).
+/// Removes the degenerate domains of partition `map`. `renewed`: updates the flags of the groups above (GROUP_FLAGS).
 ///
-/// DEVIATION: the groups of a NUMA domain exist once, so that all of them learn of it. A kernel has them once a CPU,
-/// and only the CPU's own learns; nobody reads the flag that then differs, SHARE_LLC.
+/// DEVIATION: the groups of a NUMA domain exist once, and all of them are updated. A kernel has them once for each CPU,
+/// and updates only those of the CPU; the flag that then differs, SHARE_LLC, is not read.
 pub fn degenerate(plan: &mut Plan, map: &CpuMask, renewed: bool) {
     for cpu in map.iter() {
         plan.lowest[cpu as usize] = plan.built[cpu as usize].first().copied();

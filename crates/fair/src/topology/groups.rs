@@ -58,7 +58,7 @@ fn rotation(ring: &[Span], spans: &[Span]) -> Option<usize> {
 }
 
 /// build_sched_groups: one group for each child span, from the CPU's own on. The CPUs of a domain have these groups in
-/// common, and each links them anew: what stays is the wrapping id order as the last of them sees it.
+/// common, and each CPU links them again: the result is the wrapping id order from the last CPU.
 fn child_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<Span> {
     let mut left = plan.domains[plan.built[cpu as usize][level]].sd.span;
     let last = left.iter().last().unwrap_or(cpu);
@@ -122,7 +122,7 @@ fn make_group(plan: &Plan, machine: &Machine, level: usize, span: &CpuMask) -> F
         Some(child) => child.sd.flags,
         None => 0,
     };
-    // As long as nothing but the hardware limits it.
+    // Until pressure or other classes reduce it.
     let capacities = || span.iter().map(|c| u64::from(machine.cpus[c as usize].capacity));
     group.capacity = capacities().sum();
     group.min_capacity = capacities().min().unwrap_or(0);

@@ -5,7 +5,7 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use crate::ffi::*;
 use crate::FairError;
 
-/// One level: who shares it with whom, and what its domains start from.
+/// One level: the CPUs that share it, and the initial values of its domains.
 #[derive(Clone, Debug)]
 pub struct Level {
     /// `SMT`, `CLS`, `MC`, `PKG`, `NODE`, `NUMA12`, ...
@@ -14,7 +14,7 @@ pub struct Level {
     pub id: u32,
     /// What the level says of its CPUs.
     pub flags: u32,
-    /// For each CPU, whom it shares the level with, itself included.
+    /// For each CPU, the CPUs that it shares the level with, including itself.
     pub masks: Vec<CpuMask>,
     /// SLIT distance, for NUMA levels.
     pub distance: Option<u32>,
@@ -22,7 +22,7 @@ pub struct Level {
     pub is_far: bool,
 }
 
-/// What of [`crate::Features`] shapes the domains.
+/// The features that domains depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// The cluster level exists (CLS_DOMAIN).
@@ -41,7 +41,7 @@ pub struct Shape {
     pub asym_balance_wake: bool,
 }
 
-/// Whom a CPU shares the levels below its node with, itself included, on a kernel that knows clusters.
+/// The CPUs that a CPU shares the levels below its node with, including itself, on a kernel with clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuMasks {
     /// cpu_smt_mask.
@@ -88,8 +88,8 @@ fn core(machine: &Machine, cpu: CpuId) -> CpuMask {
     machine.cores[machine.cpus[cpu as usize].core as usize]
 }
 
-/// The cluster of `cpu` within `llc`, the CPUs of its partition that share its last-level cache; none if that is no more
-/// than its core, or no less than `llc`.
+/// The cluster of `cpu` within `llc`, the CPUs of its partition that share its last-level cache; none if the cluster is
+/// its core or all of `llc`.
 ///
 /// Where clusters are a level it is the span of the CPU's domain there, if that is not the last one to share a cache.
 pub fn cluster_within(machine: &Machine, cpu: CpuId, llc: &CpuMask) -> Option<CpuMask> {
@@ -97,7 +97,7 @@ pub fn cluster_within(machine: &Machine, cpu: CpuId, llc: &CpuMask) -> Option<Cp
     (cluster.count() > 1 && cluster != core(machine, cpu).and(llc) && cluster != *llc).then_some(cluster)
 }
 
-/// What the kernel is told of the cluster: the CPU's core where it is told nothing.
+/// The cluster mask that the firmware gives the kernel; the CPU's core where it gives none.
 fn cluster(machine: &Machine, cpu: CpuId) -> CpuMask {
     let cluster = &machine.clusters[machine.cpus[cpu as usize].cluster as usize];
     if cluster.shares_cache {

@@ -79,7 +79,7 @@ impl Topology {
         self.plan.domains[sd].level as u8
     }
 
-    /// What a level is called, e.g. `PKG`; `unknown` if there is no such level.
+    /// The name of a level, e.g. `PKG`; `unknown` if there is no such level.
     pub fn level_name(&self, level: u8) -> &str {
         self.levels.get(usize::from(level)).map_or("unknown", |level| &level.name)
     }

@@ -1,7 +1,7 @@
 //! One attempt to balance a domain (load_balance): look for a source, take tasks off it, put them where they are to go.
 //!
-//! Every verdict is the policy's (`policy/fg.h`, "one attempt to balance a domain"); here are the moves in their order,
-//! the clocks, and what it costs.
+//! The policy decides (`policy/fg.h`, "one attempt to balance a domain"). Here are the migrations in their order, the
+//! clock updates and the costs.
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::MigrateCause;

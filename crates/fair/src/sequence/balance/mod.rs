@@ -1,7 +1,7 @@
 //! The passes of load balancing (spec 6.1): which domains of a CPU are balanced, when, and what an attempt does.
 //!
-//! What is due, whose turn it is and what a pass leaves behind is the policy's (`policy/balance.c`, `policy/nohz.c`);
-//! here are the walks in their order and what they cost. One file for each occasion:
+//! The policy decides what is due and which CPU balances, and updates the state (`policy/balance.c`, `policy/nohz.c`).
+//! Here are the loops over domains and CPUs, and their costs. One file for each kind of pass:
 //!
 //! | module | what |
 //! |---|---|

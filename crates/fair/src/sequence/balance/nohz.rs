@@ -29,7 +29,7 @@ impl RunQueues {
             }
             self.world.nohz_idled_cpu(other, &mut walk);
         }
-        // Before its own domains, which may pull it in (5.9; a round cut short says nothing about it).
+        // Before its own domains, whose balance may move it forward (5.9; a round cut short does not set it).
         self.world.nohz_idle_others_end(&walk);
         if !one_of {
             self.nohz_idle_self(host, cpu, kick, &mut walk);

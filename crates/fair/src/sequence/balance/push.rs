@@ -1,4 +1,4 @@
-//! Active balance: the stopper of a source pushes a task that nobody could pull.
+//! Active balance: the stopper of a source pushes a task that could not be pulled.
 
 use fairground_machine::CpuId;
 use fairground_sim::MigrateCause;
