@@ -69,6 +69,15 @@ if [ -n "$undefined" ]; then
 fi
 echo "build bpf: clean"
 
+# A test that main() does not RUN would pass unseen.
+names() { sed -n "s/^[[:space:]]*$1(\([a-z0-9_]*\)).*/\1/p" "$2" | sort; }
+for test in tests/*.c; do
+	unlike=$(diff <(names TEST "$test") <(names RUN "$test")) && continue
+	echo "policy/check.sh: $test: TEST (<) and RUN (>) name different tests:" >&2
+	echo "$unlike" >&2
+	exit 1
+done
+
 for test in tests/*.c; do
 	for way in $ways; do echo "one $out $test ${way%:*} ${way#*:}"; done
 done | xargs -P "$(nproc)" -n 5 ./check.sh

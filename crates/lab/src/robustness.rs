@@ -10,7 +10,6 @@ use thiserror::Error;
 
 use crate::comparison::Report;
 use crate::published::{with_option, Mail, Moved, PublishedRow, PublishedRun, Swept};
-use crate::reproduce::same_run;
 use crate::stats::splitmix64;
 
 /// Result of a robustness check of one mail.
@@ -131,7 +130,7 @@ impl RobustnessRow {
     fn from_points(row: &PublishedRow, at: &[Vec<(PublishedRun, Report)>]) -> Option<RobustnessRow> {
         let (run, published) = (row.run.as_ref()?, row.improvement_pct().filter(|pct| *pct != 0.0)?);
         let change = |point: &Vec<(PublishedRun, Report)>| {
-            let report = &point.iter().find(|(spec, _)| same_run(spec, run))?.1;
+            let report = &point.iter().find(|(spec, _)| spec.has_runs_of(run))?.1;
             let rows = &report.comparisons.first()?.rows;
             rows.iter().find(|r| r.metric.name == run.metric)?.change.improvement_pct
         };

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::comparison::{Report, Row};
 use crate::published::{Mail, PublishedRow, PublishedRun};
-use crate::reproduce::{judge_row, same_run};
+use crate::reproduce::rows::judge_row;
 
 /// What estimates are multiplied by.
 pub const FACTORS: [f64; 2] = [0.7, 1.3];
@@ -142,7 +142,7 @@ impl Sensitivity {
         let judged = mails.iter().flat_map(|mail| &mail.rows).filter(|row| row.not_scored.is_none());
         let of_row = |row: &PublishedRow| {
             let run = row.run.as_ref()?;
-            Some(SensitiveRow::from_trial(row, &run.metric, tried.iter().find(|t| same_run(&t.run, run))?))
+            Some(SensitiveRow::from_trial(row, &run.metric, tried.iter().find(|t| t.run.has_runs_of(run))?))
         };
         Sensitivity { factors: FACTORS, seeds, rows: judged.filter_map(of_row).collect(), not_turned }
     }

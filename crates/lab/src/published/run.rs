@@ -52,6 +52,16 @@ impl PublishedRun {
         run_config::governor(&self.governor)
     }
 
+    /// Whether the same runs answer both rows: the rows differ at most in what is read from the runs.
+    pub(crate) fn has_runs_of(&self, other: &PublishedRun) -> bool {
+        self.machine == other.machine
+            && self.workload == other.workload
+            && self.test_workload == other.test_workload
+            && self.ends() == other.ends()
+            && self.governor == other.governor
+            && self.seeds == other.seeds
+    }
+
     /// Every workload that it names.
     pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [Some(&mut self.workload), self.test_workload.as_mut(), self.full.as_mut()].into_iter().flatten()

@@ -1,6 +1,7 @@
 //! The rows, comma-separated: one line per published row. An empty field is a figure that does not exist.
 
-use super::{table::word, ReproducedRow, Reproduction};
+use super::rows::{ReproducedRow, Reproduction};
+use super::table::word;
 
 const HEADER: [&str; 23] = [
     "mail",

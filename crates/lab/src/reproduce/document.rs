@@ -13,7 +13,8 @@ use miette::Diagnostic;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{markdown, Reproduction};
+use super::markdown;
+use super::rows::Reproduction;
 use crate::published::Mail;
 
 /// What stands for a checksum before the first generated table.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{same_run, Executed};
+use super::rows::Executed;
 use crate::published::PublishedRun;
 
 /// What another test scheduler gives: ours alone.
@@ -25,7 +25,7 @@ pub struct Variant {
 /// The forms that `run` asks for and of which some pair of runs completed, in its order.
 pub(super) fn variants_of_row(run: &PublishedRun, executed: &[(PublishedRun, Executed)]) -> Vec<Variant> {
     let form = |form: PublishedRun| {
-        let (_, executed) = executed.iter().find(|(spec, _)| same_run(spec, &form))?;
+        let (_, executed) = executed.iter().find(|(spec, _)| spec.has_runs_of(&form))?;
         let rows = &executed.report.comparisons.first()?.rows;
         let row = rows.iter().find(|row| row.metric.name == run.metric)?;
         Some(Variant {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use super::plot;
+use super::rows::{Kind, MailScore, OurFigures, ReproducedRow, Reproduction, Score};
 use super::table::{self, maybe};
-use super::{plot, Kind, MailScore, OurFigures, ReproducedRow, Reproduction, Score};
 use crate::page::{escaped, page};
 use crate::tables::{number, percent};
 

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
+use super::rows::{Kind, MailScore, ReproducedRow, Reproduction, Score};
 use super::table::{self, maybe};
-use super::{Kind, MailScore, ReproducedRow, Reproduction, Score};
 use crate::tables::{number, percent};
 
 /// Everything; ends with a newline.

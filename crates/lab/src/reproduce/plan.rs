@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fairground_machine::{Machine, MachineSpec, Source};
 
 use super::request::{RequestError, Supplements};
-use super::{reproduce, runs_of, Executed, Reproduction};
+use super::rows::{reproduce, runs_of, Executed, Reproduction};
 use crate::ablation::{Ablation, AblationError};
 use crate::comparison::{Report, Settings};
 use crate::cost_attribution::TERMS;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{OurFigures, PublishedFigures, ReproducedRow};
+use super::rows::{OurFigures, PublishedFigures, ReproducedRow};
 use crate::page::escaped;
 
 /// Height of a lane, px: a line of text and two bars.

@@ -7,7 +7,8 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::plan::{Plan, Planned, Planner};
-use super::{quick, ReproduceError, Reproduction, SCORED_PAIRS_MIN};
+use super::quick;
+use super::rows::{ReproduceError, Reproduction, SCORED_PAIRS_MIN};
 use crate::ablation::AblationError;
 use crate::published::{Mail, PublishedError};
 use crate::robustness::NoSuchFigure;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::ReproducedRow;
+use super::rows::ReproducedRow;
 use crate::published::GivenTable;
 use crate::robustness::{Robustness, RobustnessRow};
 use crate::tables::{finish, number, percent};

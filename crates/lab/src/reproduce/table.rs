@@ -4,7 +4,11 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
-use super::{sensitivity_text, supplements, ColumnModes, Kind, ReproducedRow, Reproduction, RunMode, Score};
+use super::rows::{Kind, ReproducedRow, Reproduction, Score};
+use super::run_modes::ColumnModes;
+use super::run_modes::RunMode;
+use super::sensitivity_text;
+use super::supplements;
 use crate::ablation::Points;
 use crate::cost_attribution::TERMS;
 use crate::tables::{finish, number, percent};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::metrics::Metric;
+use super::metric::Metric;
 use fairground_machine::nearest;
 
 /// What was asked for: `usual`, `all`, or names.

@@ -1,0 +1,572 @@
+//! Published rows beside ours, and the score (design, decisions 6 and 7).
+//!
+//! **Hits.** sigma = sqrt(err_base^2 + err_test^2) of the published row in percent; 2 where the mail prints
+//! no error. If the published change exceeds 2 sigma, a hit has its sign, and our 95 % interval overlaps
+//! published ± max(3 points, 2 sigma). Otherwise a hit is within max(1 point, 2 sigma) of zero.
+//!
+//! **Not scored** (`hit: null`, and no part of the RMS errors): rows that are not run; rows whose mail contradicts
+//! itself; rows whose published base is 0, because a change from 0 has no percentage (both columns are still shown);
+//! rows of which a patched cell fitted a figure; anything run with fewer than 8 seeds. A scored row in which *ours* is
+//! a change from 0 is a miss, but no part of the RMS errors either: it has no percentage.
+//!
+//! **Cells.** A base cell that a machine file names as `fitted: ID/base` is `fitted`, every other cell of ours is
+//! `predicted`. A row's kind is that of its change: a baseline fit leaves it `predicted`.
+//!
+//! Rows of one column, a base or a test alone, have no change to score; rows whose base is doubted are set beside both
+//! readings of it. Figures of scheduling domains ([`crate::published::DomainCheck`]) are looked up: a check, not a run.
+//!
+//! **Supplements.** [`Variant`]s of a test that the mail does not measure are run beside it. A row's change may be
+//! attributed to cost terms ([`crate::cost_attribution`]) and to the features that differ between base and test
+//! ([`crate::ablation`]); where the runs of a row fall into modes, [`RunModes`] shows how often each occurs.
+
+use std::borrow::Cow;
+
+use fairground_machine::Source;
+use fairground_run::batch::Results;
+use miette::Diagnostic;
+use serde::Serialize;
+use thiserror::Error;
+
+use super::form::{self, Variant};
+use super::run_modes::RunModes;
+use crate::ablation::{Ablation, Piece};
+use crate::comparison::{Comparison, Report, Row};
+use crate::cost_attribution::{self, CostTermShare};
+use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, PublishedRun};
+use crate::robustness::Robustness;
+use crate::sensitivity::Sensitivity;
+
+/// Results of one run specification.
+#[derive(Clone, Debug)]
+pub struct Executed {
+    /// Base against the one test.
+    pub report: Report,
+    /// Sources of the machine's figures.
+    pub sources: Vec<Source>,
+    /// The same without each of [`crate::cost_attribution::TERMS`], none for one that is not there; empty if that was
+    /// not asked for.
+    pub without: Vec<Option<Report>>,
+    /// The ablation of base against test, and its results; none if not requested.
+    pub ablation: Option<(Ablation, Results)>,
+}
+
+/// Where a number comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Taken from the mail.
+    Given,
+    /// A figure of the machine was fitted to it.
+    Fitted,
+    /// Predicted by the model alone.
+    Predicted,
+}
+
+/// Result of `reproduce`, in the documented schema (docs/json.md).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reproduction {
+    /// Name and version of the schema.
+    pub schema: &'static str,
+    /// How runs were shortened for a first look; none if they were not. Such rows are never scored.
+    pub quick: Option<String>,
+    /// One per published row.
+    pub rows: Vec<ReproducedRow>,
+    /// Score of all rows.
+    #[serde(flatten)]
+    pub score: Score,
+    /// Score of each mail.
+    pub mails: Vec<MailScore>,
+    /// Values that the mails give and that are not predicted.
+    pub given: Vec<GivenTable>,
+    /// Robustness of the published signs, by mail; empty if not requested.
+    pub sweeps: Vec<Robustness>,
+    /// Sensitivity of our changes to estimates; none if not requested.
+    pub sensitivity: Option<Sensitivity>,
+    /// Notes on the results.
+    pub notes: Vec<String>,
+    /// At least one run failed.
+    #[serde(skip)]
+    pub failed: bool,
+}
+
+/// The score: hits, and the error of our changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// Rows scored as hits.
+    pub hits: usize,
+    /// Number of rows that are scored.
+    pub scored: usize,
+    /// Number of hits among [`Score::changes`].
+    pub hits_of_changes: usize,
+    /// Scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing.
+    pub changes: usize,
+    /// Root mean square of our changes minus the published ones, percentage points; over the scored rows but
+    /// those in which ours is a change from 0: a miss that has no percentage.
+    pub rms_ours: Option<f64>,
+    /// The same of predicting no change at all, over the same rows.
+    pub rms_zero: Option<f64>,
+}
+
+/// The score of a mail.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MailScore {
+    /// Slug of the mail.
+    pub mail: String,
+    /// Its older name, `000` to `004`.
+    pub number: String,
+    /// Its subject line.
+    pub subject: String,
+    /// Who sent it.
+    pub author: String,
+    /// Day on which it was sent, as `2020-10-28`.
+    pub date: String,
+    /// Its rows, scored or not.
+    pub rows: usize,
+    /// Score of this mail's rows.
+    #[serde(flatten)]
+    pub score: Score,
+}
+
+/// One published row beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReproducedRow {
+    /// Slug of the mail.
+    pub mail: String,
+    /// Id of the row.
+    pub id: String,
+    /// Machine, as the mail describes it.
+    pub machine: String,
+    /// Name of the benchmark.
+    pub benchmark: String,
+    /// Parameters of the benchmark, as the mail prints them.
+    pub params: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// Unit of the metric.
+    pub unit: String,
+    /// Values of the mail.
+    pub published: PublishedFigures,
+    /// Ours; none for rows that are not run or whose runs failed.
+    pub ours: Option<OurFigures>,
+    /// Whether the change is given, fitted or predicted.
+    pub kind: Kind,
+    /// Of our two cells.
+    pub cells: Cells,
+    /// Hit; none where not scored.
+    pub hit: Option<bool>,
+    /// The reason for `hit`, in words.
+    pub why: String,
+    /// Our change split by the physical term that carries it; empty if that was not asked for.
+    pub terms: Vec<CostTermShare>,
+    /// Our change split by the feature that carries it; empty if that was not asked for.
+    pub features: Vec<Piece>,
+    /// Further test schedulers of which nothing is published; mostly empty.
+    pub forms: Vec<Variant>,
+    /// Kinds of runs, where the row has such.
+    pub spread: Option<RunModes>,
+    /// What a reader must know to compare.
+    pub note: Option<String>,
+}
+
+/// Published values of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublishedFigures {
+    /// As printed; none where the mail prints the test alone.
+    pub base: Option<f64>,
+    /// As printed; none where the mail prints the base alone.
+    pub test: Option<f64>,
+    /// Percent, positive = better; none where base is 0 or one of the two is missing.
+    pub improvement_pct: Option<f64>,
+    /// Standard deviation of the published change, percentage points.
+    pub sigma_pct: f64,
+    /// What else the base may have been, where it is doubted.
+    pub other_base: Option<f64>,
+    /// The change from that.
+    pub other_improvement_pct: Option<f64>,
+}
+
+/// Ours: means over the seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OurFigures {
+    /// Mean; none of a domain that is not there.
+    pub base: Option<f64>,
+    /// Mean; none of a domain that is not there, and where the base alone is run.
+    pub test: Option<f64>,
+    /// Percent, positive = better.
+    pub improvement_pct: Option<f64>,
+    /// 95 % interval of it.
+    pub ci95: Option<[f64; 2]>,
+    /// Pairs of runs; 0 of what is looked up.
+    pub n: usize,
+}
+
+/// Kinds of the two cells of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cells {
+    /// Kind of the base value.
+    pub base: Kind,
+    /// Kind of the test value.
+    pub test: Kind,
+}
+
+/// Why a reproduction makes no sense.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ReproduceError {
+    /// A machine was fitted to something that is not there.
+    #[error("machine {machine} has a figure fitted to {cell:?}, which is not a cell of published/{mail}.toml")]
+    #[diagnostic(help("cells are {example} and so on"))]
+    UnknownCell {
+        /// Name of the machine.
+        machine: String,
+        /// What its file says.
+        cell: String,
+        /// Id of the mail.
+        mail: String,
+        /// An id that is valid.
+        example: String,
+    },
+    /// Our runs do not report the metric.
+    #[error("row {row} asks for metric {metric:?}, which {workload} does not report")]
+    NoMetric {
+        /// Name of the row.
+        row: String,
+        /// Name of the metric.
+        metric: String,
+        /// Name of the workload.
+        workload: String,
+    },
+    /// A row names a domain's machine or schedulers that are not there.
+    #[error("row {row}: {problem}")]
+    Domain {
+        /// Name of the row.
+        row: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// Rows with fewer pairs of runs are not scored.
+pub const SCORED_PAIRS_MIN: usize = 8;
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "fairground-reproduce-2";
+
+/// The distinct runs that the rows of a mail need.
+pub fn runs_of(mail: &Mail) -> Vec<PublishedRun> {
+    let mut runs: Vec<PublishedRun> = Vec::new();
+    for run in mail.rows.iter().filter_map(|r| r.run.as_ref()) {
+        for run in std::iter::once(run.clone()).chain(run.forms()) {
+            if !runs.iter().any(|known| known.has_runs_of(&run)) {
+                runs.push(run);
+            }
+        }
+    }
+    runs
+}
+
+/// Sets the published rows of `mails` beside what their runs gave.
+///
+/// # Errors
+/// If a machine file claims a fit to a cell that does not exist, or a row asks for a metric that does not.
+pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    for mail in mails {
+        notes.extend(mail.note.clone());
+        for row in &mail.rows {
+            let run = row.run.as_ref().and_then(|run| executed.iter().find(|(spec, _)| spec.has_runs_of(run)));
+            if let Some((spec, executed)) = run {
+                check_cells(mail, spec, executed)?;
+            }
+            let forms = row.run.as_ref().map(|run| form::variants_of_row(run, executed)).unwrap_or_default();
+            rows.push(ReproducedRow { forms, ..reproduce_row(mail, row, run.map(|(_, executed)| executed))? });
+        }
+    }
+    for note in executed.iter().flat_map(|(_, e)| &e.report.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    for f in executed.iter().flat_map(|(_, e)| &e.report.failures) {
+        notes.push(format!("FAILED: {} seed {}: {}", f.side, f.seed, f.message));
+    }
+    let failed = executed.iter().any(|(_, e)| !e.report.failures.is_empty());
+    // A user who selects rows does not get the tables of all rows.
+    let given = mails.iter().filter(|mail| mail.aside.is_empty()).flat_map(|mail| mail.given.clone()).collect();
+    let of_mail = |mail: &Mail| {
+        let own: Vec<&ReproducedRow> = rows.iter().filter(|row| row.mail == mail.mail).collect();
+        MailScore {
+            mail: mail.mail.clone(),
+            number: mail.number.clone(),
+            subject: mail.subject.clone(),
+            author: mail.author.clone(),
+            date: mail.date.to_string(),
+            rows: own.len(),
+            score: Score::from_rows(&own),
+        }
+    };
+    Ok(Reproduction {
+        schema: SCHEMA,
+        quick: None,
+        score: Score::from_rows(&rows.iter().collect::<Vec<_>>()),
+        mails: mails.iter().filter(|mail| !mail.rows.is_empty()).map(of_mail).collect(),
+        rows,
+        given,
+        sweeps: Vec::new(),
+        sensitivity: None,
+        notes,
+        failed,
+    })
+}
+
+impl Score {
+    fn from_rows(rows: &[&ReproducedRow]) -> Score {
+        let scored: Vec<(&&ReproducedRow, bool)> = rows.iter().filter_map(|row| Some((row, row.hit?))).collect();
+        let changed: Vec<bool> =
+            scored.iter().filter(|(row, _)| row.published.exceeds()).map(|(_, hit)| *hit).collect();
+        let change = |row: &ReproducedRow| Some((row.published.improvement_pct?, row.ours.as_ref()?.improvement_pct?));
+        let changes: Vec<(f64, f64)> = scored.iter().filter_map(|(row, _)| change(row)).collect();
+        Score {
+            hits: scored.iter().filter(|(_, hit)| *hit).count(),
+            scored: scored.len(),
+            hits_of_changes: changed.iter().filter(|hit| **hit).count(),
+            changes: changed.len(),
+            rms_ours: rms(changes.iter().map(|(theirs, ours)| ours - theirs)),
+            rms_zero: rms(changes.iter().map(|(theirs, _)| *theirs)),
+        }
+    }
+}
+
+impl PublishedFigures {
+    /// Whether the published change is one: more than 2 sigma.
+    pub fn exceeds(&self) -> bool {
+        self.improvement_pct.is_some_and(|pct| exceeds(pct, self.sigma_pct))
+    }
+}
+
+/// Whether a published change is one, all in percent.
+fn exceeds(published: f64, sigma: f64) -> bool {
+    published.abs() > 2.0 * sigma
+}
+
+fn rms(errors: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let n = errors.len();
+    (n > 0).then(|| (errors.map(|e| e * e).sum::<f64>() / n as f64).sqrt())
+}
+
+fn reproduce_row(
+    mail: &Mail,
+    row: &PublishedRow,
+    executed: Option<&Executed>,
+) -> Result<ReproducedRow, ReproduceError> {
+    if let Some(domain) = &row.domain {
+        return checked_row(mail, row, domain);
+    }
+    let (ours, spread) = match (&row.run, executed) {
+        (Some(run), Some(executed)) => our_row(row, run, &executed.report)?,
+        _ => (None, None),
+    };
+    let cells = cells(mail, row, executed);
+    let Verdict { hit, why } = verdict(row, cells, ours);
+    let (terms, features) = match (executed, ours) {
+        (Some(executed), Some(ours)) => split(executed, ours),
+        _ => Default::default(),
+    };
+    let ours = ours.map(|ours| our_figures(row, ours));
+    let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
+    Ok(ReproducedRow { ours, terms, features, spread, ..shown })
+}
+
+/// Means over the seeds, of the columns that are published.
+fn our_figures(row: &PublishedRow, ours: &Row) -> OurFigures {
+    let one_column = row.test.is_none();
+    OurFigures {
+        base: Some(ours.base_summary().mean),
+        test: (!one_column).then(|| ours.test_summary().mean),
+        improvement_pct: ours.change.improvement_pct.filter(|_| !one_column),
+        ci95: ours.change.ci95.filter(|_| !one_column),
+        n: ours.base.len(),
+    }
+}
+
+/// What is published of a row, and nothing of ours.
+fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
+    let value = |cell: &Option<Cell>| cell.as_ref().map(|cell| cell.value);
+    ReproducedRow {
+        mail: mail.mail.clone(),
+        id: row.id.clone(),
+        machine: row.machine.clone(),
+        benchmark: row.benchmark.clone(),
+        params: row.params.clone(),
+        metric: row.metric.clone(),
+        unit: row.unit.clone(),
+        published: PublishedFigures {
+            base: value(&row.base),
+            test: value(&row.test),
+            improvement_pct: row.improvement_pct(),
+            sigma_pct: row.sigma_pct(),
+            other_base: value(&row.other_base),
+            other_improvement_pct: row.other_improvement_pct(),
+        },
+        ours: None,
+        kind: Kind::Given,
+        cells: Cells { base: Kind::Given, test: Kind::Given },
+        hit: None,
+        why: String::new(),
+        terms: Vec::new(),
+        features: Vec::new(),
+        forms: Vec::new(),
+        spread: None,
+        note: row.note.clone(),
+    }
+}
+
+/// A row about scheduling domains. It is read from the topology: nothing is run, and the score leaves it out.
+fn checked_row(mail: &Mail, row: &PublishedRow, domain: &DomainCheck) -> Result<ReproducedRow, ReproduceError> {
+    let ours = domain.ours().map_err(|problem| ReproduceError::Domain { row: row.id.clone(), problem })?;
+    let shown = unjudged(mail, row);
+    let agrees = ours == [shown.published.base, shown.published.test];
+    let why = if agrees { "check: our domains have the same" } else { "check: our domains DIFFER" };
+    let [base, test] = ours;
+    let ours = OurFigures { base, test, improvement_pct: None, ci95: None, n: 0 };
+    let cells = Cells { base: Kind::Predicted, test: Kind::Predicted };
+    Ok(ReproducedRow { ours: Some(ours), kind: Kind::Predicted, cells, why: why.into(), ..shown })
+}
+
+/// Attribution of our change to cost terms and features, as far as requested.
+fn split(executed: &Executed, ours: &Row) -> (Vec<CostTermShare>, Vec<Piece>) {
+    let metric = &ours.metric.name;
+    let terms = cost_attribution::shares(&executed.without, metric, ours.change.improvement_pct);
+    let pieces = executed.ablation.as_ref().map(|(ablation, results)| ablation.pieces(results, metric));
+    (terms, pieces.unwrap_or_default())
+}
+
+/// Our figures of a row, and their spread if it asks for that; none if no pair of runs completed.
+fn our_row<'a>(
+    row: &PublishedRow,
+    run: &PublishedRun,
+    report: &'a Report,
+) -> Result<(Option<&'a Row>, Option<RunModes>), ReproduceError> {
+    let Some(Comparison { rows, .. }) = report.comparisons.first().filter(|c| !c.rows.is_empty()) else {
+        return Ok((None, None));
+    };
+    let find = |metric: &str| {
+        rows.iter().find(|r| r.metric.name == metric).ok_or_else(|| ReproduceError::NoMetric {
+            row: row.id.clone(),
+            metric: metric.into(),
+            workload: report.common.get("workload").unwrap_or_default().to_owned(),
+        })
+    };
+    let ours = find(&run.metric)?;
+    let by = run.by.as_deref().map(find).transpose()?;
+    Ok((Some(ours), by.and_then(|by| RunModes::from_rows(ours, by))))
+}
+
+/// Cells the machine's file says it was fitted to.
+fn fitted_cells(executed: &Executed) -> impl Iterator<Item = Cow<'_, str>> {
+    executed.sources.iter().filter_map(|source| match source {
+        Source::Fitted(cell) => Some(current_id(cell.split_whitespace().next().unwrap_or_default())),
+        _ => None,
+    })
+}
+
+/// A figure of the machine was fitted to the cell, or an option of the workload to the figure that it prints.
+fn cells(mail: &Mail, row: &PublishedRow, executed: Option<&Executed>) -> Cells {
+    let kind = |column: &str, by_option: bool| {
+        let id = format!("{}/{column}", row.id);
+        match executed {
+            None => Kind::Given,
+            Some(executed) if by_option || fitted_cells(executed).any(|cell| cell == id) => Kind::Fitted,
+            Some(_) => Kind::Predicted,
+        }
+    };
+    Cells { base: kind("base", mail.fitted_base(row)), test: kind("test", false) }
+}
+
+/// A fit to the base cell alone says nothing of the change; where there is no change, the kind is that of the base.
+fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
+    match (&row.run, &row.test) {
+        (None, _) => Kind::Given,
+        (Some(_), None) => cells.base,
+        (Some(_), Some(_)) => cells.test,
+    }
+}
+
+fn check_cells(mail: &Mail, spec: &PublishedRun, executed: &Executed) -> Result<(), ReproduceError> {
+    let of_this_mail = |cell: &Cow<str>| cell.starts_with(&format!("{}/", mail.mail));
+    let ids = || mail.rows.iter().chain(&mail.aside).map(|r| &r.id);
+    let known = |cell: &str| ids().any(|id| [format!("{id}/base"), format!("{id}/test")].iter().any(|c| c == cell));
+    match fitted_cells(executed).filter(of_this_mail).find(|cell| !known(cell)) {
+        None => Ok(()),
+        Some(cell) => Err(ReproduceError::UnknownCell {
+            machine: spec.machine.clone(),
+            cell: cell.into(),
+            mail: mail.mail.clone(),
+            example: ids().next().map(|id| format!("{id}/base")).unwrap_or_default(),
+        }),
+    }
+}
+
+/// What is to be said of a row.
+struct Verdict {
+    hit: Option<bool>,
+    why: String,
+}
+
+/// Hit or not, or why not scored.
+fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
+    let not_scored = |why: String| Verdict { hit: None, why };
+    if let Some(reason) = &row.not_run {
+        return not_scored(format!("not run: {reason}"));
+    }
+    let Some(ours) = ours else {
+        return not_scored("no pair of our runs completed".into());
+    };
+    if let Some(reason) = &row.not_scored {
+        return not_scored(format!("not scored: {reason}"));
+    }
+    if row.base.is_none() || row.test.is_none() {
+        return not_scored("not scored: one column alone is published, ours stands beside it".into());
+    }
+    if cells.test == Kind::Fitted {
+        return not_scored("not scored: its patched cell fitted a figure of the machine".into());
+    }
+    if row.improvement_pct().is_none() {
+        return not_scored("not scored: the published base is 0, a change from it has no percentage".into());
+    }
+    let pairs = ours.base.len();
+    if pairs < SCORED_PAIRS_MIN {
+        return not_scored(format!("not scored: {pairs} pairs of runs, at least {SCORED_PAIRS_MIN} are needed"));
+    }
+    let (hit, why) = judge_row(row, ours).unwrap_or((false, "miss: our base is 0, theirs is not".into()));
+    Verdict { hit: Some(hit), why }
+}
+
+/// What the rule says, whatever the number of pairs; none where theirs or ours has no percentage or ours no interval.
+pub(crate) fn judge_row(row: &PublishedRow, ours: &Row) -> Option<(bool, String)> {
+    let (published, change, ci) = (row.improvement_pct()?, ours.change.improvement_pct?, ours.change.ci95?);
+    Some(judge(published, row.sigma_pct(), change, ci))
+}
+
+/// The rule for hits. All in percent of base, positive = better.
+fn judge(published: f64, sigma: f64, ours: f64, [lo, hi]: [f64; 2]) -> (bool, String) {
+    if exceeds(published, sigma) {
+        let margin = (2.0 * sigma).max(3.0);
+        let sign = published * ours > 0.0;
+        let overlap = lo <= published + margin && hi >= published - margin;
+        let why = match (sign, overlap) {
+            (true, true) => format!("hit: our interval overlaps theirs ± {margin:.1}"),
+            (true, false) => format!("miss: right sign, our interval does not overlap theirs ± {margin:.1}"),
+            (false, _) => "miss: wrong sign".into(),
+        };
+        (sign && overlap, why)
+    } else {
+        let margin = (2.0 * sigma).max(1.0);
+        let hit = ours.abs() <= margin;
+        let (word, is) = if hit { ("hit", "within") } else { ("miss", "not within") };
+        (hit, format!("{word}: theirs is no change (within 2 sigma), ours is {is} {margin:.1} of zero"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
