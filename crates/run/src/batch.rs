@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::metrics::MetricValue;
 
-/// What one run gave.
+/// Result of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// Its figures, in the order in which tables show them.
+    /// Figures, in the order in which tables show them.
     pub metrics: Vec<MetricValue>,
     /// Hash of the event stream.
     #[serde(with = "hex")]
@@ -52,19 +52,19 @@ pub struct Plan {
     pub check_determinism: bool,
 }
 
-/// Why nothing could be run at all.
+/// Why there are no results.
 #[derive(Debug, Error, Diagnostic)]
 pub enum BatchError {
-    /// Threads.
+    /// The threads cannot be started.
     #[error("cannot start {jobs} threads: {cause}")]
     #[diagnostic(help("use a smaller --jobs"))]
     Threads {
-        /// How many.
+        /// Number of threads.
         jobs: usize,
         /// What the system says.
         cause: String,
     },
-    /// Somebody wanted no more.
+    /// The run was interrupted.
     #[error("stopped")]
     Stopped,
 }
@@ -72,26 +72,30 @@ pub enum BatchError {
 /// Outcomes, `[scheduler][seed]`.
 pub type Results = Vec<Vec<Result<RunReport, String>>>;
 
-/// Carries a plan out. `progress` is called once per finished run, from any thread. A run that fails keeps its
-/// message in its place; the others are not lost.
+/// Carries a plan out. Calls `progress` once per finished run, from any thread. If a run fails, the result at its place
+/// is its error message; the other runs go on.
 ///
 /// # Errors
-/// If the threads cannot be had.
+/// If the threads cannot be started.
 pub fn run(plan: &Plan, runner: &dyn Runner, progress: &(dyn Fn() + Sync)) -> Result<Results, BatchError> {
-    let one = |sched: usize, seed: u64| {
+    let run_one = |sched: usize, seed: u64| {
         let report = checked(runner, sched, seed, plan.check_determinism);
         progress();
         report
     };
-    each(plan.scheds, &plan.seeds, plan.jobs, &one)
+    each(plan.scheds, &plan.seeds, plan.jobs, &run_one)
 }
 
-/// What `one` gives for each of so many schedulers with each seed, on so many threads: `[scheduler][seed]`.
+/// Calls `run_one` for each of `scheds` schedulers with each seed, on `jobs` threads. Returns the results as
+/// `[scheduler][seed]`.
+///
+/// # Errors
+/// If the threads cannot be started.
 pub fn each<T: Send>(
     scheds: usize,
     seeds: &[u64],
     jobs: usize,
-    one: &(dyn Fn(usize, u64) -> T + Sync),
+    run_one: &(dyn Fn(usize, u64) -> T + Sync),
 ) -> Result<Vec<Vec<T>>, BatchError> {
     // More threads than runs would only take time and memory.
     let threads = jobs.min(scheds * seeds.len()).max(1);
@@ -102,7 +106,7 @@ pub fn each<T: Send>(
     let runs: Vec<(usize, u64)> = (0..scheds).flat_map(|sched| seeds.iter().map(move |seed| (sched, *seed))).collect();
     // One run at a time per thread: runs differ in length, and collect() keeps their order.
     let flat: Vec<T> =
-        pool.install(|| runs.par_iter().with_max_len(1).map(|(sched, seed)| one(*sched, *seed)).collect());
+        pool.install(|| runs.par_iter().with_max_len(1).map(|(sched, seed)| run_one(*sched, *seed)).collect());
     let mut flat = flat.into_iter();
     Ok((0..scheds).map(|_| flat.by_ref().take(seeds.len()).collect()).collect())
 }
@@ -121,17 +125,17 @@ fn checked(runner: &dyn Runner, sched: usize, seed: u64, twice: bool) -> Result<
     Ok(first)
 }
 
-/// A run that panics is a run that failed: it must not take the other runs with it.
+/// One run. If it panics, it has failed; the other runs go on.
 fn guarded(runner: &dyn Runner, sched: usize, seed: u64) -> Result<RunReport, String> {
     contained(|| runner.run(sched, seed)).unwrap_or_else(Err)
 }
 
-/// What `f` gives, or the words of its panic.
+/// The result of `f`, or the message of its panic.
 pub fn contained<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).map_err(|panic| {
-        let words = panic.downcast_ref::<String>().map(String::as_str);
-        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        format!("the program failed: {words}")
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        format!("the program failed: {message}")
     })
 }
 
@@ -142,7 +146,7 @@ mod tests {
     use super::*;
     use crate::metrics::{Better, Metric};
 
-    /// Its one figure tells which run it was; seed 3 of scheduler 1 fails.
+    /// Its one figure identifies the run; seed 3 of scheduler 1 fails.
     struct Fake;
 
     impl Runner for Fake {
@@ -163,10 +167,10 @@ mod tests {
 
     #[test]
     fn any_number_of_jobs_gives_the_same_results() {
-        let of = |jobs| run(&plan(jobs), &Fake, &|| ()).unwrap();
-        assert_eq!(of(1), of(2));
-        assert_eq!(of(1), of(8));
-        assert_eq!(of(1), of(10_000_000), "no more threads than runs");
+        let results = |jobs| run(&plan(jobs), &Fake, &|| ()).unwrap();
+        assert_eq!(results(1), results(2));
+        assert_eq!(results(1), results(8));
+        assert_eq!(results(1), results(10_000_000), "no more threads than runs");
     }
 
     #[test]
@@ -178,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_told_once_per_run() {
+    fn progress_is_reported_once_per_run() {
         let n = AtomicU64::new(0);
         run(&plan(2), &Fake, &|| {
             n.fetch_add(1, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Many columns of runs, carried out as one: what is on record is taken from there, what takes longest begins first.
+//! Runs many columns together. Results that are in the store are read from it; the longest runs begin first.
 //!
-//! Columns are collected ([`Executor::ask`]), then run all together on so many threads ([`Executor::carry_out`]), and
-//! looked up afterwards. Who asks for what was asked for before gets the same runs. The order has no part in any
-//! result; it is chosen so that no long run is left for the end: a column that nobody has taken the time of comes first,
-//! then that whose runs take longest.
+//! [`Executor::ask`] adds a column. [`Executor::carry_out`] runs all columns on a number of threads; the results are
+//! looked up afterwards. A column that is requested twice runs once. The order of the runs does not change any result.
+//! It is chosen so that no long run is left for the end: first the columns without any measured run time, then the
+//! column whose runs take longest.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,10 +16,10 @@ use crate::experiment::{Experiment, RunError, Stop};
 use crate::key::ColumnKey;
 use crate::store::{Lookup, Record, Store};
 
-/// What a column of runs gave, by seed.
+/// Results of a column of runs, by seed.
 pub type Runs = Vec<Result<RunReport, String>>;
 
-/// One scheduler of an experiment, to run with these seeds.
+/// One scheduler of an experiment, and the seeds to run it with.
 struct Column {
     experiment: Arc<Experiment>,
     sched: usize,
@@ -27,61 +27,61 @@ struct Column {
     seeds: Vec<u64>,
 }
 
-/// Stands for a column until it has run.
+/// Identifies a column in [`Outcomes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked(usize);
 
-/// What is to run.
+/// The columns to run.
 #[derive(Default)]
 pub struct Executor {
     columns: Vec<Column>,
     known: BTreeMap<(ColumnKey, Vec<u64>), Asked>,
 }
 
-/// What is told while it runs.
+/// What the executor reports while it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// So many runs are needed, of which so many are on record.
+    /// The store was searched; runs begin.
     Begun {
-        /// Runs.
+        /// Number of runs.
         runs: usize,
-        /// Of these on record.
+        /// Number of these that are in the store.
         kept: usize,
     },
-    /// One more is done. None of the rest takes longer than this if all goes on as it did; none if nothing is known yet.
+    /// One more run is done.
     Done {
-        /// Wall time.
+        /// Estimated wall time of the remaining runs; `None` if no run time is known yet.
         left: Option<Duration>,
     },
-    /// A problem of the store that does not stop the runs.
+    /// A problem with the store. The runs go on.
     Trouble(String),
 }
 
-/// Takes news, from any thread.
+/// Receives progress, from any thread.
 pub type ProgressListener<'a> = &'a (dyn Fn(Progress) + Sync);
 
-/// What all columns gave.
+/// Results of all columns.
 pub struct Outcomes {
     runs: Vec<Runs>,
     lost: bool,
 }
 
 impl Outcomes {
-    /// Of a column.
+    /// Results of one column.
     pub fn of(&self, asked: Asked) -> Runs {
         self.runs[asked.0].clone()
     }
 
-    /// Whether the process of a run was lost: more runs here may fare no better.
+    /// Whether the process of a run was lost: further runs on this machine may be lost too.
     pub fn is_any_lost(&self) -> bool {
         self.lost
     }
 }
 
 impl Executor {
-    /// A column is wanted.
+    /// Adds a column, unless it was added before.
     pub fn ask(&mut self, experiment: &Arc<Experiment>, sched: usize, seeds: &[u64]) -> Asked {
-        // A library that cannot be read will say so when it runs.
+        // If the library cannot be read, the run reports it.
         let key = ColumnKey::of(experiment, sched).ok();
         let new = Asked(self.columns.len());
         if let Some(key) = key {
@@ -94,9 +94,9 @@ impl Executor {
         new
     }
 
-    /// Every scheduler of every experiment with every seed of a plan, what is on record taken from there: one column
-    /// each, the schedulers of the first experiment first. `plan.scheds` is their number. A plan that checks determinism
-    /// makes every run, twice.
+    /// Runs every scheduler of every experiment with every seed of a plan; results that are in the store are read from
+    /// it. Each scheduler is one column, those of the first experiment first. `plan.scheds` is the number of columns. If
+    /// the plan checks determinism, every run is made twice, and the store is not used.
     ///
     /// # Errors
     /// As [`Self::carry_out`].
@@ -105,36 +105,36 @@ impl Executor {
         plan: &Plan,
         store: Option<&Store>,
         stop: &Stop,
-        tell: ProgressListener,
+        report: ProgressListener,
     ) -> Result<Results, BatchError> {
         let columns = Columns::new(experiments);
         if plan.check_determinism {
             let plan = Plan { scheds: columns.0.len(), ..plan.clone() };
-            tell(Progress::Begun { runs: plan.scheds * plan.seeds.len(), kept: 0 });
-            return batch::run(&plan, &columns, &|| tell(Progress::Done { left: None }));
+            report(Progress::Begun { runs: plan.scheds * plan.seeds.len(), kept: 0 });
+            return batch::run(&plan, &columns, &|| report(Progress::Done { left: None }));
         }
         let mut executor = Executor::default();
         let ask = |(experiment, sched): (Arc<Experiment>, usize)| executor.ask(&experiment, sched, &plan.seeds);
         let asked: Vec<Asked> = columns.0.into_iter().map(ask).collect();
-        let outcomes = executor.carry_out(store, plan.jobs, stop, tell)?;
+        let outcomes = executor.carry_out(store, plan.jobs, stop, report)?;
         Ok(asked.into_iter().map(|column| outcomes.of(column)).collect())
     }
 
-    /// Runs all columns. A run that fails keeps its message in its place; the others are not lost.
+    /// Runs all columns. If a run fails, the result at its place is its error message; the other runs go on.
     ///
     /// # Errors
-    /// If the threads cannot be had, or `stop` became true: what was done until then is on record.
+    /// If the threads cannot be started, or if `stop` became true. The runs that were done by then are in the store.
     pub fn carry_out(
         self,
         store: Option<&Store>,
         jobs: usize,
         stop: &Stop,
-        tell: ProgressListener,
+        report: ProgressListener,
     ) -> Result<Outcomes, BatchError> {
-        let work = Work::new(&self.columns, store, jobs, stop, tell);
+        let work = Work::new(&self.columns, store, jobs, stop, report);
         let threads = jobs.min(work.state().left()).max(1);
         let refused = |e: std::io::Error| {
-            // Those that were had stop after the run they are at.
+            // The threads that were started stop after their current run.
             work.state().clear();
             BatchError::Threads { jobs: threads, cause: e.to_string() }
         };
@@ -153,7 +153,7 @@ impl Executor {
     }
 }
 
-/// The schedulers of several experiments, one after another.
+/// The schedulers of all experiments, experiment by experiment.
 struct Columns(Vec<(Arc<Experiment>, usize)>);
 
 impl Columns {
@@ -173,32 +173,32 @@ impl Runner for Columns {
     }
 }
 
-/// A run: its column, and its place in there.
+/// A run: its column, and the place of its seed in that column.
 type Place = (usize, usize);
 
-/// Columns at work.
+/// Columns that are being run.
 struct Work<'a> {
     columns: &'a [Column],
     store: Option<&'a Store>,
     jobs: usize,
     stop: &'a Stop,
-    tell: ProgressListener<'a>,
+    report: ProgressListener<'a>,
     state: Mutex<State>,
 }
 
-/// The runs that are left, and how long those took that are done.
+/// The runs that are left, and the results and run times of those that are done.
 struct State {
     columns: Vec<ColumnState>,
     given: BTreeMap<Place, Result<RunReport, String>>,
-    /// The process of a run was lost.
+    /// Whether the process of a run was lost.
     lost: bool,
-    /// Columns of which no run was begun and none is on record, the one to begin first at the front.
+    /// Columns of which no run was begun and none is in the store. The front is begun first.
     fresh: VecDeque<usize>,
-    /// The other columns with runs left, in the order of their means; without a mean: first.
+    /// The other columns with runs left, ordered by mean run time; those without a mean first.
     begun: BTreeSet<(Option<Duration>, Reverse<usize>)>,
-    /// Wall time of all runs that are done, and how many.
+    /// Wall time of all runs that are done, and their number.
     took: (Duration, u32),
-    /// Of the columns with a mean: their means times their runs left.
+    /// Sum over the columns with a mean: mean run time times number of runs left.
     expected: Duration,
     /// Runs left in columns without a mean.
     unknown: u32,
@@ -206,14 +206,14 @@ struct State {
 
 #[derive(Default)]
 struct ColumnState {
-    /// Places in the column, ascending.
+    /// Places in the column of the runs that are left, ascending.
     left: VecDeque<usize>,
-    /// Wall time of the runs that are done, and how many.
+    /// Wall time of the runs that are done, and their number.
     took: (Duration, u32),
 }
 
 impl ColumnState {
-    /// Mean of the runs that are done.
+    /// Mean wall time of the runs that are done.
     fn mean(&self) -> Option<Duration> {
         let (took, n) = self.took;
         (n > 0).then(|| took / n)
@@ -221,13 +221,13 @@ impl ColumnState {
 }
 
 impl<'a> Work<'a> {
-    /// What is not on record is left.
+    /// Reads from the store what is there; the rest is left to run.
     fn new(
         columns: &'a [Column],
         store: Option<&'a Store>,
         jobs: usize,
         stop: &'a Stop,
-        tell: ProgressListener<'a>,
+        report: ProgressListener<'a>,
     ) -> Work<'a> {
         let mut state = State::new(columns.len());
         for (c, column) in columns.iter().enumerate() {
@@ -240,7 +240,7 @@ impl<'a> Work<'a> {
                         continue;
                     }
                     Lookup::Damaged(what) => {
-                        tell(Progress::Trouble(format!("a kept result is damaged, run again: {what}")))
+                        report(Progress::Trouble(format!("a kept result is damaged, run again: {what}")))
                     }
                     Lookup::Missing => {}
                 }
@@ -248,12 +248,12 @@ impl<'a> Work<'a> {
             }
         }
         state.order(|c| columns[c].experiment.machine.cpus.len());
-        tell(Progress::Begun { runs: state.left() + state.given.len(), kept: state.given.len() });
-        Work { columns, store, jobs, stop, tell, state: Mutex::new(state) }
+        report(Progress::Begun { runs: state.left() + state.given.len(), kept: state.given.len() });
+        Work { columns, store, jobs, stop, report, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nobody panics while holding it: runs are contained, and happen outside.
+        // No thread panics while it holds the lock: runs happen without it, and their panics are caught.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -272,7 +272,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What a run gave, and whether that can be recorded: not where the end says nothing of the run.
+    /// Result of a run, and whether it is to be stored: not if the failure does not depend on the run alone.
     fn run(&self, (c, s): Place) -> (Result<RunReport, String>, bool) {
         let column = &self.columns[c];
         match batch::contained(|| column.experiment.until(self.stop, column.sched, column.seeds[s])) {
@@ -293,21 +293,21 @@ impl<'a> Work<'a> {
             let what = format!("{} {} {} seed {seed}", machine.name, workload.name, scheds[column.sched]);
             let record = Record { what, wall_ns: took.as_nanos() as u64, outcome: outcome.clone() };
             if let Err(e) = store.put(key.with(seed), &record) {
-                (self.tell)(Progress::Trouble(format!("cannot keep the result of {}: {e}", record.what)));
+                (self.report)(Progress::Trouble(format!("cannot keep the result of {}: {e}", record.what)));
             }
         }
         let mut state = self.state();
         state.note(c, took);
         state.given.insert((c, s), outcome);
-        (self.tell)(Progress::Done { left: state.expected(self.jobs) });
+        (self.report)(Progress::Done { left: state.expected(self.jobs) });
     }
 
-    /// What every column gave. Called when nothing is left.
+    /// Results of all columns. Called when no run is left.
     fn finish(self) -> Outcomes {
         let State { mut given, lost, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut one = |place| given.remove(&place).unwrap_or_else(|| unreachable!("every run was made"));
+        let mut take = |place| given.remove(&place).unwrap_or_else(|| unreachable!("every run was made"));
         let columns = self.columns.iter().enumerate();
-        let runs = columns.map(|(c, column)| (0..column.seeds.len()).map(|s| one((c, s))).collect()).collect();
+        let runs = columns.map(|(c, column)| (0..column.seeds.len()).map(|s| take((c, s))).collect()).collect();
         Outcomes { runs, lost }
     }
 }
@@ -326,7 +326,7 @@ impl State {
         }
     }
 
-    /// Orders the runs that are left: of columns that nobody has taken the time of, those of large machines first.
+    /// Orders the columns with runs left. Those without a measured run time are ordered by `size`, the largest first.
     fn order(&mut self, size: impl Fn(usize) -> usize) {
         for (c, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.left.is_empty()) {
             match column.mean() {
@@ -348,14 +348,14 @@ impl State {
         self.columns.iter().map(|column| column.left.len()).sum()
     }
 
-    /// Nothing is left.
+    /// Drops all runs that are left.
     fn clear(&mut self) {
         self.columns.iter_mut().for_each(|column| column.left.clear());
         (self.fresh, self.begun) = Default::default();
         (self.expected, self.unknown) = Default::default();
     }
 
-    /// A run of a column has taken so long.
+    /// Records that a run of column `c` took `took`.
     fn note(&mut self, c: usize, took: Duration) {
         let old = self.columns[c].mean();
         for (sum, n) in [&mut self.columns[c].took, &mut self.took] {
@@ -374,7 +374,7 @@ impl State {
         }
     }
 
-    /// The run to make now: of a column that was not begun, those of large machines first; else of the longest.
+    /// The next run: of the first column that was not begun; else of the column whose runs take longest.
     fn next(&mut self) -> Option<Place> {
         let c = match self.fresh.pop_front() {
             Some(c) => {
@@ -395,7 +395,7 @@ impl State {
         Some((c, s))
     }
 
-    /// Wall time of what is left on so many threads: each run takes the mean of its column, or of all runs.
+    /// Estimated wall time of the runs left on `jobs` threads: each run takes the mean of its column, or of all runs.
     fn expected(&self, jobs: usize) -> Option<Duration> {
         let (took, n) = self.took;
         let mean = (n > 0).then(|| took / n)?;
@@ -419,31 +419,32 @@ mod tests {
         Arc::new(Experiment { machine, workload, scheds, config, workers })
     }
 
-    fn news() -> (Arc<Mutex<Vec<Progress>>>, impl Fn(Progress) + Sync) {
+    /// A list of all progress that the listener received.
+    fn recorder() -> (Arc<Mutex<Vec<Progress>>>, impl Fn(Progress) + Sync) {
         let all = Arc::new(Mutex::new(Vec::new()));
-        let tell = Arc::clone(&all);
-        (all, move |news| tell.lock().unwrap().push(news))
+        let received = Arc::clone(&all);
+        (all, move |progress| received.lock().unwrap().push(progress))
     }
 
-    /// Two columns of three seeds, one of them asked for twice.
-    fn carried_out(store: Option<&Store>, jobs: usize, tell: ProgressListener) -> Vec<Runs> {
-        let mut campaign = Executor::default();
+    /// Two columns of three seeds; one of them is requested twice.
+    fn carry_out(store: Option<&Store>, jobs: usize, report: ProgressListener) -> Vec<Runs> {
+        let mut executor = Executor::default();
         let experiment = experiment("sched-pipe:loops=20,threads");
-        let asked = [0, 1, 0].map(|sched| campaign.ask(&experiment, sched, &[1, 2, 3]));
+        let asked = [0, 1, 0].map(|sched| executor.ask(&experiment, sched, &[1, 2, 3]));
         assert_eq!(asked[0], asked[2]);
-        let outcomes = campaign.carry_out(store, jobs, &Stop::default(), tell).unwrap();
+        let outcomes = executor.carry_out(store, jobs, &Stop::default(), report).unwrap();
         asked.map(|a| outcomes.of(a)).into()
     }
 
     #[test]
     fn any_number_of_threads_gives_what_an_experiment_gives() {
-        let (all, tell) = news();
-        let one = carried_out(None, 1, &tell);
+        let (all, report) = recorder();
+        let single = carry_out(None, 1, &report);
         let experiment = experiment("sched-pipe:loops=20,threads");
         let plan = batch::Plan { scheds: 2, seeds: vec![1, 2, 3], jobs: 2, check_determinism: false };
         let experiment = batch::run(&plan, &*experiment, &|| ()).unwrap();
-        assert_eq!(one[..2], experiment[..]);
-        assert_eq!(one, carried_out(None, 8, &|_| ()));
+        assert_eq!(single[..2], experiment[..]);
+        assert_eq!(single, carry_out(None, 8, &|_| ()));
         let all = all.lock().unwrap();
         assert_eq!(all[0], Progress::Begun { runs: 6, kept: 0 });
         assert_eq!(all.len(), 7);
@@ -451,12 +452,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_record_is_not_run_again_and_what_is_damaged_is() {
+    fn stored_results_are_not_run_again_and_damaged_results_are() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
-        let first = carried_out(Some(&store), 2, &|_| ());
-        let (all, tell) = news();
-        assert_eq!(first, carried_out(Some(&store), 2, &tell));
+        let first = carry_out(Some(&store), 2, &|_| ());
+        let (all, report) = recorder();
+        assert_eq!(first, carry_out(Some(&store), 2, &report));
         assert_eq!(*all.lock().unwrap(), [Progress::Begun { runs: 6, kept: 6 }]);
 
         drop(store);
@@ -465,8 +466,8 @@ mod tests {
         assert_eq!(db.execute(damage, []).unwrap(), 1);
         drop(db);
         let store = Store::open(dir.path()).unwrap();
-        let (all, tell) = news();
-        assert_eq!(first, carried_out(Some(&store), 2, &tell));
+        let (all, report) = recorder();
+        assert_eq!(first, carry_out(Some(&store), 2, &report));
         let all = all.lock().unwrap();
         assert!(
             matches!(&all[0], Progress::Trouble(words) if words.contains("results.sqlite") && words.contains("checksum")),
@@ -486,32 +487,32 @@ mod tests {
         assert_eq!(batch(&Plan { check_determinism: true, ..plan.clone() }), expected);
     }
 
-    /// The second run is told to stop: neither it nor those behind it leave anything, the first stays on record.
+    /// `stop` is set after the first run: its result is stored, and the second and third run leave no result.
     #[test]
-    fn what_is_stopped_leaves_what_was_done() {
+    fn a_stopped_executor_keeps_the_results_of_finished_runs() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let stop = Stop::default();
-        let tell = |news| {
-            if matches!(news, Progress::Done { .. }) {
+        let report = |progress| {
+            if matches!(progress, Progress::Done { .. }) {
                 stop.store(true, Ordering::Relaxed);
             }
         };
-        let asked = || {
-            let mut campaign = Executor::default();
-            campaign.ask(&experiment("sched-pipe:loops=20,threads"), 0, &[1, 2, 3]);
-            campaign
+        let executor = || {
+            let mut executor = Executor::default();
+            executor.ask(&experiment("sched-pipe:loops=20,threads"), 0, &[1, 2, 3]);
+            executor
         };
-        let stopped = asked().carry_out(Some(&store), 1, &stop, &tell);
+        let stopped = executor().carry_out(Some(&store), 1, &stop, &report);
         assert!(matches!(stopped, Err(BatchError::Stopped)));
-        let (all, tell) = news();
-        asked().carry_out(Some(&store), 1, &Stop::default(), &tell).unwrap();
+        let (all, report) = recorder();
+        executor().carry_out(Some(&store), 1, &Stop::default(), &report).unwrap();
         assert_eq!(all.lock().unwrap()[0], Progress::Begun { runs: 3, kept: 1 });
     }
 
-    /// Column 1 takes longest, nobody knows column 2.
+    /// Column 1 takes longest; the run times of columns 2 and 3 are unknown.
     #[test]
-    fn the_unknown_is_tried_first_and_then_what_takes_longest() {
+    fn columns_of_unknown_run_time_come_first_and_then_the_longest() {
         let ms = Duration::from_millis;
         let mut state = State::new(4);
         let left: [&[usize]; 4] = [&[1], &[1, 2], &[0, 1], &[0]];
@@ -525,9 +526,9 @@ mod tests {
         assert_eq!((state.left(), state.expected(2)), (0, Some(ms(0))));
     }
 
-    /// Each run that is done moves its column: a run takes a logarithm of the columns, and a million are ordered at once.
+    /// Each finished run moves its column in the order, in time logarithmic in the number of columns.
     #[test]
-    fn the_order_follows_the_times_as_they_come() {
+    fn the_order_follows_the_measured_times() {
         let ms = Duration::from_millis;
         let mut state = State::new(2);
         state.columns.iter_mut().for_each(|column| column.left.extend(0..4));
