@@ -511,7 +511,7 @@ mod tests {
         assert!(refused("machine=").contains("names no machine"));
         assert!(refused(" ").contains("no setting"));
         let message = |error: SidesError| error.to_string();
-        assert!(message(found(&["fair:v6.12", "v5.9"]).err().unwrap()).contains("does not say whose it is"));
+        assert!(message(found(&["fair:v6.12", "v5.9"]).err().unwrap()).contains("does not name its family"));
         assert!(message(found(&["machine=hikey", "machine=hikey"]).err().unwrap())
             .contains("no side runs machine `hikey960`"));
         let alone = Common { sched: None, ..common(RunConfig::default()) };

@@ -207,7 +207,7 @@ impl Work<'_> {
                 experiment.workers = workers.clone();
                 Some(self.executor.ask(&Arc::new(experiment), 0, seeds))
             }
-            Err(error) if error.is_of_the_run() => {
+            Err(error) if error.is_result() => {
                 let (key, _) = spec.keys(&self.inputs.0).map_err(Trouble::Run)?;
                 for seed in seeds {
                     let spec = RunSpec { seed: *seed, ..spec.clone() };

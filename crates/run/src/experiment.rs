@@ -28,7 +28,7 @@ use crate::metrics::{Selected, Selection, SelectionError};
 use crate::sched_spec::{fair, SchedSpec};
 use crate::worker::options::Workers;
 
-/// Everything but the seed.
+/// Everything that determines a run but the seed.
 pub struct Experiment {
     /// The hardware.
     pub machine: Arc<Machine>,
@@ -36,13 +36,13 @@ pub struct Experiment {
     pub workload: Arc<Workload>,
     /// Schedulers; the first is the base.
     pub scheds: Vec<SchedSpec>,
-    /// RunConfig; the seed in it is replaced by that of each run.
+    /// Configuration of runs. The seed in it is replaced by that of each run.
     pub config: Config,
-    /// Processes for runs that must not happen in this one.
+    /// Options of workers, for runs that must not happen in this process.
     pub workers: Workers,
 }
 
-/// Why there is no report.
+/// Why a run has no report.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunError {
     /// Our scheduler cannot serve the machine.
@@ -52,21 +52,21 @@ pub enum RunError {
     /// The run could not begin.
     #[error("{0}")]
     Refused(String),
-    /// It failed on its way.
+    /// The run failed after it began.
     #[error("{0}")]
     Failed(String),
-    /// A limit of time or memory ended it: under another limit, or on another computer, it may end otherwise.
+    /// A limit of time or memory ended the run. It may succeed under another limit, or on another computer.
     #[error("{0}")]
     Limited(String),
-    /// Its process could not be started or watched, or somebody else ended it: that says nothing of the run, and may be
-    /// another the next time.
+    /// The process of the run could not be started or watched, or another process killed it. This does not depend on
+    /// the run: the next attempt may succeed.
     #[error("{0}")]
     Lost(String),
 }
 
 impl RunError {
-    /// Whether the same run would fail in the same way on any machine. A run that a limit has ended, or that was lost,
-    /// has no result and is not recorded.
+    /// Whether the same run would fail again, on any computer. Such a failure is a result, and is stored. A run that a
+    /// limit ended, or that was lost, has no result.
     pub fn is_result(&self) -> bool {
         !matches!(self, RunError::Limited(_) | RunError::Lost(_))
     }
@@ -82,11 +82,11 @@ impl From<SimError> for RunError {
     }
 }
 
-/// A run that is over.
+/// A finished run.
 pub struct Ran {
-    /// What it gave.
+    /// Its report, or why there is none.
     pub outcome: Result<RunReport, RunError>,
-    /// Whether its trace, if it was to have one, could be written as far as the run went.
+    /// Whether its trace, if one was requested, could be written up to the end of the run.
     pub trace: io::Result<()>,
 }
 
@@ -96,7 +96,7 @@ impl From<RunError> for Ran {
     }
 }
 
-/// How a trace is written.
+/// Format of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceFormat {
     /// [`FtraceText`].
@@ -108,18 +108,18 @@ pub enum TraceFormat {
     Recording,
 }
 
-/// What a trace says of its run besides its events.
+/// Format and metadata of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHead {
-    /// How it is to be written.
+    /// The format to write.
     pub format: TraceFormat,
     /// Machine, workload, sched, seed, each with its value.
     pub meta: Vec<(String, String)>,
     /// The settings that differ from their defaults.
     pub notes: Vec<String>,
-    /// The reasons of every placement are wanted too.
+    /// Whether to write the reasons of every placement too.
     pub why: bool,
-    /// What rt-app's threads say ([`fairground_trace::rtapp_marks`]), if it is wanted: of a file of rt-app's, its rounds.
+    /// If set: also write what rt-app's threads write to `trace_marker` ([`fairground_trace::rtapp_marks`]).
     pub marks: Option<LogPlan>,
 }
 
@@ -128,57 +128,57 @@ impl TraceHead {
         self.meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
     }
 
-    /// Those of the scheduler too.
+    /// The notes of the scheduler and of the run.
     fn notes(&self, sched: &dyn Scheduler) -> Vec<String> {
         [sched.notes(), self.notes.clone()].concat()
     }
 }
 
-/// A trace to be written.
+/// A trace to write.
 pub struct Trace {
-    /// Its head.
+    /// Format and metadata.
     pub head: TraceHead,
-    /// Where it goes: from its present position on.
+    /// The file to write to, from its current position on.
     pub file: File,
 }
 
-/// Logs to be written as rt-app writes them ([`fairground_trace::rtapp_log`]).
+/// Logs to write, as rt-app writes them ([`fairground_trace::rtapp_log`]).
 pub struct Logs {
     /// What is logged.
     pub plan: Arc<LogPlan>,
-    /// Takes the lines of all threads, from its present position on.
+    /// The file to write the lines of all threads to, from its current position on.
     pub file: File,
 }
 
-/// What a run is to leave besides its report.
+/// Files that a run writes.
 #[derive(Default)]
 pub struct Outputs {
-    /// Its events.
+    /// Trace of its events.
     pub trace: Option<Trace>,
-    /// Its logs. A run whose logs cannot be written has failed.
+    /// Its logs. If the logs cannot be written, the run has failed.
     pub logs: Option<Logs>,
 }
 
-/// What a run gave, and all that happened in it.
+/// Report and events of a run.
 pub struct Recorded {
-    /// Figures.
+    /// Report.
     pub report: RunReport,
     /// Events.
     pub recording: Recording,
 }
 
-/// Told of the virtual time that a run has reached, now and then.
+/// Called from time to time with the virtual time that a run has reached.
 pub type TimeListener<'a> = &'a mut dyn FnMut(Time);
 
-/// Set by whoever wants a run to end before it is done; it then fails soon.
+/// When it is set to true, the run fails soon.
 pub type Stop = Arc<AtomicBool>;
 
-/// Who looks after a run while it goes on.
+/// Reports the progress of a run, and stops it.
 #[derive(Default)]
 pub struct Attendance<'a> {
-    /// Is told how far it is.
+    /// Receives the virtual time that the run has reached.
     pub progress: Option<TimeListener<'a>>,
-    /// May end it.
+    /// Stops the run when it becomes true.
     pub stop: Option<Stop>,
 }
 
@@ -195,7 +195,7 @@ impl From<&Stop> for Attendance<'_> {
 }
 
 impl Experiment {
-    /// The same on a machine that `change` has changed.
+    /// This experiment on a copy of its machine that `change` has changed.
     pub fn with_machine(&self, change: impl FnOnce(&mut Machine)) -> Experiment {
         let mut machine = Machine::clone(&self.machine);
         change(&mut machine);
@@ -208,38 +208,38 @@ impl Experiment {
         }
     }
 
-    /// The same with another workload.
+    /// This experiment with another workload.
     pub fn with_workload(&self, workload: Workload) -> Experiment {
         Experiment { workload: Arc::new(workload), ..self.with_machine(|_| ()) }
     }
 
-    /// What every run reports.
+    /// The metrics that every run reports.
     pub fn metrics(&self) -> Vec<Metric> {
         metrics(&self.workload, &self.machine)
     }
 
-    /// The metrics that `selection` means.
+    /// The metrics of `selection`.
     ///
     /// # Errors
-    /// One that runs do not report.
+    /// If `selection` names a metric that runs do not report.
     pub fn selected(&self, selection: &Selection) -> Result<Selected, SelectionError> {
         selection.among(&self.metrics(), usual(&self.workload, &self.machine))
     }
 
-    /// One run of a scheduler with a seed: here, or in a worker where the scheduler asks for one.
+    /// One run of a scheduler with a seed: in this process, or in a worker if the scheduler needs one.
     pub fn carry_out(&self, sched: usize, seed: u64, trace: Option<Trace>, progress: Option<TimeListener>) -> Ran {
         self.write(sched, seed, Outputs { trace, logs: None }, progress.into())
     }
 
-    /// The report of a run that ends soon after `stop` becomes true, with a failure then.
+    /// The report of a run. When `stop` becomes true, the run fails soon.
     ///
     /// # Errors
-    /// Why there is none.
+    /// If the run fails.
     pub fn until(&self, stop: &Stop, sched: usize, seed: u64) -> Result<RunReport, RunError> {
         self.write(sched, seed, Outputs::default(), stop.into()).outcome
     }
 
-    /// As [`Self::carry_out`], with all that a run can leave.
+    /// As [`Self::carry_out`], with all outputs of a run.
     pub fn write(&self, sched: usize, seed: u64, outputs: Outputs, attendance: Attendance) -> Ran {
         let spec = &self.scheds[sched];
         let Some(features) = spec.features().filter(|_| !self.workers.always) else {
@@ -256,7 +256,7 @@ impl Experiment {
         }
     }
 
-    /// A run that has not begun.
+    /// The engine of a run that has not begun.
     pub fn engine(&self, sched: Box<dyn Scheduler>, seed: u64) -> Engine {
         let config = Config { seed, ..self.config };
         Engine::new(Arc::clone(&self.machine), Arc::clone(&self.workload), sched, config)
@@ -272,20 +272,20 @@ impl Experiment {
     ) -> Ran {
         let mut exporter = trace.map(|(head, out)| self.exporter(&head, out, engine.scheduler()));
         let mut log = logs.map(|l| RtappLog::new(BufWriter::new(l.file), l.plan, Arc::clone(&self.workload)));
-        let mut looks = progress.map(Looks::new);
+        let mut reporter = progress.map(ProgressObserver::new);
         let mut observers: Vec<&mut dyn Observer> = Vec::new();
         observers.extend(exporter.as_deref_mut().map(|o| o as &mut dyn Observer));
         observers.extend(log.as_mut().map(|o| o as &mut dyn Observer));
-        observers.extend(looks.as_mut().map(|o| o as &mut dyn Observer));
+        observers.extend(reporter.as_mut().map(|o| o as &mut dyn Observer));
         let outcome = self.observe(engine, &mut observers).map_err(RunError::from);
         let logged = log.map_or(Ok(()), |log| log.finish().map(drop));
-        let unlogged = |e: io::Error| RunError::Failed(format!("cannot write the logs: {e}"));
-        let outcome = outcome.and_then(|report| logged.map(|()| report).map_err(unlogged));
+        let log_error = |e: io::Error| RunError::Failed(format!("cannot write the logs: {e}"));
+        let outcome = outcome.and_then(|report| logged.map(|()| report).map_err(log_error));
         Ran { outcome, trace: exporter.map_or(Ok(()), Export::finish) }
     }
 
-    /// One run, kept in memory with the head of a trace, whose format is of no consequence: here, or in a worker where
-    /// the scheduler asks for one.
+    /// One run, with its events in memory: in this process, or in a worker if the scheduler needs one. The format in
+    /// `head` is ignored.
     ///
     /// # Errors
     /// As [`Self::carry_out`].
@@ -353,7 +353,7 @@ impl Experiment {
         }
     }
 
-    /// The hash and the metrics of a run; `observers` are told of every event too.
+    /// Runs `engine` and returns its hash and metrics. `observers` receive every event too.
     fn observe(&self, mut engine: Engine, observers: &mut [&mut dyn Observer]) -> Result<RunReport, SimError> {
         let mut hash = HashObserver::for_scheduler(engine.scheduler());
         let mut metrics = MetricsObserver::new(Arc::clone(&self.machine), &self.workload);
@@ -377,27 +377,27 @@ impl Runner for Experiment {
     }
 }
 
-/// Events between two looks at the time: well under a millisecond of work.
-const EVENTS_PER_LOOK: u32 = 4096;
+/// Events between two reports of progress: well under a millisecond of work.
+const EVENTS_PER_REPORT: u32 = 4096;
 
-/// Tells progress.
-struct Looks<'a> {
+/// Reports the virtual time to a listener, once every [`EVENTS_PER_REPORT`] events.
+struct ProgressObserver<'a> {
     progress: TimeListener<'a>,
-    /// Events until the next look.
+    /// Events until the next report.
     left: u32,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> ProgressObserver<'a> {
     fn new(progress: TimeListener<'a>) -> Self {
-        Looks { progress, left: EVENTS_PER_LOOK }
+        ProgressObserver { progress, left: EVENTS_PER_REPORT }
     }
 }
 
-impl Observer for Looks<'_> {
+impl Observer for ProgressObserver<'_> {
     fn event(&mut self, event: &Event) {
         self.left -= 1;
         if self.left == 0 {
-            self.left = EVENTS_PER_LOOK;
+            self.left = EVENTS_PER_REPORT;
             (self.progress)(event.time);
         }
     }
@@ -410,13 +410,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_told_now_and_then() {
-        let mut told = Vec::new();
-        let mut tell = |time| told.push(time);
-        let mut looks = Looks::new(&mut tell);
+    fn progress_is_reported_at_a_fixed_number_of_events() {
+        let mut reported = Vec::new();
+        let mut listener = |time| reported.push(time);
+        let mut observer = ProgressObserver::new(&mut listener);
         let event = |time| Event { time, cpu: 0, kind: EventKind::Frequency { khz: 1 } };
-        (1..EVENTS_PER_LOOK).for_each(|_| looks.event(&event(1)));
-        looks.event(&event(1_250_000_000));
-        assert_eq!(told, [1_250_000_000]);
+        (1..EVENTS_PER_REPORT).for_each(|_| observer.event(&event(1)));
+        observer.event(&event(1_250_000_000));
+        assert_eq!(reported, [1_250_000_000]);
     }
 }

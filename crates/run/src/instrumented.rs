@@ -1,4 +1,4 @@
-//! A scheduler with somebody who watches its calls come and go. Everything is passed on.
+//! [`Instrumented`]: a scheduler that passes every call on to another and reports its begin and end to [`CallHooks`].
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, Time, WakeContext};
@@ -8,7 +8,7 @@ use fairground_workload::{GroupClamp, Workload};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Call {
-    /// Made ready for a machine, and [`Scheduler::boot`].
+    /// Construction of the scheduler for a machine, and [`Scheduler::boot`].
     Boot,
     /// [`Scheduler::fork`].
     Fork,
@@ -98,35 +98,35 @@ impl Call {
     }
 }
 
-/// A call: which, where, about whom, and when.
+/// A call of the scheduler, with its arguments and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSite {
-    /// Which.
+    /// The call.
     pub call: Call,
-    /// The CPU it happens on.
+    /// The CPU that makes it.
     pub cpu: CpuId,
-    /// The task it is about.
+    /// The task that it is about.
     pub task: Option<TaskId>,
     /// Virtual time, ns.
     pub time: Time,
 }
 
-/// Somebody who watches.
+/// Receives the begin and the end of every call.
 pub trait CallHooks {
     /// A call begins.
     fn enter(&mut self, site: CallSite);
-    /// It is over.
+    /// The call has returned.
     fn leave(&mut self, call: Call);
 }
 
-/// The scheduler around another.
+/// A scheduler that passes every call on to another one.
 pub struct Instrumented<H> {
     inner: Box<dyn Scheduler>,
     hooks: H,
 }
 
 impl<H: CallHooks> Instrumented<H> {
-    /// Instrumented `inner`.
+    /// Passes calls on to `inner` and reports them to `hooks`.
     pub fn new(inner: Box<dyn Scheduler>, hooks: H) -> Self {
         Instrumented { inner, hooks }
     }

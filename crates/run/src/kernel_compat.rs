@@ -1,7 +1,7 @@
-//! Whether built kernels fit a machine and each other: asked before anything runs.
+//! Checks before any run that built kernels fit the machine and each other.
 //!
-//! What a kernel was built with is on record for `linux:NAME`. Of `linux:PATH` nothing is known before a worker has
-//! loaded it, which then refuses what does not fit.
+//! The configuration of `linux:NAME` is in the record of its build. The configuration of `linux:PATH` is not known
+//! until a worker has loaded the library; the worker then refuses a machine or a rate that does not fit.
 
 use std::path::PathBuf;
 
@@ -13,25 +13,25 @@ use thiserror::Error;
 
 use crate::sched_spec::SchedSpec;
 
-/// Why a kernel cannot take part.
+/// Why a kernel cannot run.
 #[derive(Debug, Error, Diagnostic)]
 pub enum Incompatible {
-    /// Ticks come at one rate in all runs of a comparison.
+    /// Two kernels have different tick rates; all runs of a comparison have one.
     #[error("{first} was built with HZ {first_hz}, {other} with HZ {other_hz}: a comparison needs one tick rate")]
     #[diagnostic(help("{}", rebuild(tree, other, *first_hz)))]
     TwoRates {
-        /// A kernel.
+        /// The first kernel.
         first: String,
         /// Its CONFIG_HZ.
         first_hz: u32,
-        /// Another.
+        /// The other kernel.
         other: String,
         /// Its CONFIG_HZ.
         other_hz: u32,
-        /// Its source tree.
+        /// Source tree of the other kernel.
         tree: PathBuf,
     },
-    /// Another rate was asked for than a kernel has.
+    /// The rate of `--hz` is not that of the kernel.
     #[error("--hz {asked}: {sched} was built with HZ {built}")]
     #[diagnostic(help("leave --hz out to run at HZ {built}; or {}", rebuild(tree, sched, *asked)))]
     OtherRate {
@@ -39,7 +39,7 @@ pub enum Incompatible {
         sched: String,
         /// Its CONFIG_HZ.
         built: u32,
-        /// What was asked for.
+        /// The rate of `--hz`.
         asked: u32,
         /// Its source tree.
         tree: PathBuf,
@@ -50,9 +50,9 @@ pub enum Incompatible {
     TooManyCpus {
         /// The kernel.
         sched: String,
-        /// Of the machine.
+        /// CPUs of the machine.
         cpus: usize,
-        /// CONFIG_NR_CPUS.
+        /// CONFIG_NR_CPUS of the kernel.
         max: u32,
         /// Its source tree.
         tree: PathBuf,
@@ -68,10 +68,10 @@ fn name(sched: &str) -> &str {
     sched.strip_prefix("linux:").unwrap_or(sched)
 }
 
-/// Ticks per second of runs of these schedulers: those asked for, else the kernels' own.
+/// Ticks per second of runs of these schedulers: `asked` if it is set, else the kernels' CONFIG_HZ.
 ///
 /// # Errors
-/// If a kernel on record has another rate.
+/// If a kernel with a build record has another rate.
 pub fn hz(scheds: &[SchedSpec], asked: Option<u32>) -> Result<u32, Incompatible> {
     let mut first: Option<&BuiltKernel> = None;
     for kernel in scheds.iter().filter_map(SchedSpec::built) {
@@ -88,10 +88,10 @@ pub fn hz(scheds: &[SchedSpec], asked: Option<u32>) -> Result<u32, Incompatible>
     Ok(asked.or(first.map(|k| k.record.hz)).unwrap_or(Config::default().hz))
 }
 
-/// Whether the machine has no more CPUs than each kernel was built for.
+/// Checks that each kernel was built for as many CPUs as the machine has, or more.
 ///
 /// # Errors
-/// The first kernel on record for which it has.
+/// The first kernel with a build record that was built for fewer CPUs.
 pub fn size(scheds: &[SchedSpec], machine: &Machine) -> Result<(), Incompatible> {
     let cpus = machine.nr_cpus();
     let small = scheds.iter().filter_map(SchedSpec::built).find(|k| cpus > k.record.nr_cpus as usize);
@@ -116,8 +116,8 @@ mod tests {
         SchedSpec::of_built(BuiltKernel { name: name.into(), library, record }).expect("a file")
     }
 
-    fn told(misfit: Incompatible) -> String {
-        format!("{misfit}; {}", misfit.help().expect("advice"))
+    fn message(error: Incompatible) -> String {
+        format!("{error}; {}", error.help().expect("advice"))
     }
 
     fn ours() -> SchedSpec {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_tick_as_their_kernels_do_unless_asked_otherwise() {
+    fn the_tick_rate_is_that_of_the_kernels_unless_it_is_set() {
         assert_eq!(hz(&[ours()], None).unwrap(), 250);
         assert_eq!(hz(&[ours()], Some(100)).unwrap(), 100);
         let mine = built("mine", 1000, 8);
@@ -134,26 +134,26 @@ mod tests {
     }
 
     #[test]
-    fn kernels_of_two_rates_are_named_with_what_to_do() {
+    fn kernels_of_two_rates_are_refused_with_advice() {
         let scheds = [built("a", 250, 8), ours(), built("b", 1000, 8)];
         assert_eq!(
-            told(hz(&scheds, None).unwrap_err()),
+            message(hz(&scheds, None).unwrap_err()),
             "linux:a was built with HZ 250, linux:b with HZ 1000: a comparison needs one tick rate; \
              build it again: fairground kernel build /home/me/linux --name b --set CONFIG_HZ_250=y"
         );
         assert_eq!(
-            told(hz(&scheds, Some(1000)).unwrap_err()),
+            message(hz(&scheds, Some(1000)).unwrap_err()),
             "--hz 1000: linux:a was built with HZ 250; leave --hz out to run at HZ 250; \
              or build it again: fairground kernel build /home/me/linux --name a --set CONFIG_HZ_1000=y"
         );
     }
 
     #[test]
-    fn a_machine_too_large_for_a_kernel_is_told_by_both_numbers() {
+    fn a_machine_too_large_for_a_kernel_is_refused_with_both_numbers() {
         let machine = Machine::symmetric(16);
         size(&[ours(), built("large", 250, 16)], &machine).unwrap();
         assert_eq!(
-            told(size(&[built("small", 250, 8)], &machine).unwrap_err()),
+            message(size(&[built("small", 250, 8)], &machine).unwrap_err()),
             "the machine has 16 CPUs, linux:small was built for 8; \
              fairground kernel build /home/me/linux --name small --set CONFIG_NR_CPUS=16"
         );

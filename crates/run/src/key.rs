@@ -1,4 +1,4 @@
-//! [`Key`]: all that determines what a run gives, by content, hashed.
+//! [`Key`]: hash of everything that determines the result of a run, by content.
 //!
 //! A run is a pure function of machine, workload, scheduler, configuration and seed, and of the code that computes it.
 //! [`CODE`] is the hash of that code: whole crates, without comments and tests (`crates/run/build/code_hash.rs`).
@@ -13,15 +13,15 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::experiment::Experiment;
 
-/// Hash of the code that computes runs, 32 hex digits: of another program it is another run.
+/// Hash of the code that computes runs, 32 hex digits. With other code, the same run has another key.
 pub const CODE: &str = env!("FAIRGROUND_CODE");
 
-/// Names a run: of equal keys are equal results.
+/// Identifies a run: equal keys have equal results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(u128);
 
 impl Key {
-    /// The key of what these parts describe, made by this code.
+    /// The key of the run that these parts describe, computed by this code.
     pub fn of_parts(parts: &[&[u8]]) -> Key {
         let mut hash = Xxh3::new();
         for part in [CODE.as_bytes()].iter().chain(parts) {
@@ -59,13 +59,13 @@ impl FromStr for Key {
     }
 }
 
-/// A scheduler of an experiment, without seed.
+/// Identifies a scheduler of an experiment, without the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ColumnKey(Key);
 
 impl ColumnKey {
-    /// The key of the scheduler at `sched`. Machine, workload and configuration count by their content. The name of a
-    /// workload (that of its file, or the spelling of its options) does not count. Our own scheduler counts by its name
+    /// The key of the scheduler at `sched`. It hashes the content of machine, workload and configuration. The name of a
+    /// workload (its file's name, or the spelling of its options) does not count. Our own scheduler counts by its name
     /// and its features, a kernel by its name and the content of its library.
     ///
     /// # Errors
@@ -87,12 +87,12 @@ impl ColumnKey {
         Ok(ColumnKey(Key::of_parts(&parts.each_ref().map(|part| part.as_bytes()))))
     }
 
-    /// Of runs that cannot be made, for this reason.
+    /// The key of runs that cannot be made, for this reason.
     pub(crate) fn of_impossible(spec: &str, reason: &str) -> ColumnKey {
         ColumnKey(Key::of_parts(&[b"impossible", spec.as_bytes(), reason.as_bytes()]))
     }
 
-    /// With a seed.
+    /// The key of the run with this seed.
     pub fn with(self, seed: u64) -> Key {
         Key::of_parts(&[&self.0.bytes(), &seed.to_le_bytes()])
     }

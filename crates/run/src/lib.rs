@@ -1,22 +1,22 @@
-//! One run and many.
+//! Runs schedulers, one run or many, and stores the results.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`sched_spec`] | schedulers by name: `fair:PRESET+feature`, `linux:NAME` |
-//! | [`run_config`] | what runs happen under besides machine, workload and scheduler: HZ, governors, sysctls, ambient temperature |
-//! | [`experiment`] | machine, workload, schedulers and configuration, ready to run; what a run leaves: report, trace, logs |
+//! | [`run_config`] | the settings of a run besides machine, workload and scheduler: HZ, governors, sysctls, ambient temperature |
+//! | [`experiment`] | machine, workload, schedulers and configuration, ready to run; outputs of a run: report, trace, logs |
 //! | [`run_spec`] | one run as plain data, with the content of the files that it names |
 //! | [`batch`] | every scheduler with every seed, in parallel |
-//! | [`executor`] | many batches as one: what is on record is taken from the store, the rest is run |
-//! | [`key`], [`store`] | what determines a run, hashed; results of runs on disk |
+//! | [`executor`] | many batches as one: reads results from the store, runs the rest |
+//! | [`key`], [`store`] | hash of everything that determines a run; results of runs on disk |
 //! | [`metrics`] | the figures of a run |
-//! | [`placements`], [`speed`] | what a run decided; what it cost the host |
-//! | [`worker`] | processes for runs whose code may do anything, a kernel's; [`instrumented`] reports the calls of a scheduler |
+//! | [`placements`], [`speed`] | the placements of a run; its host time |
+//! | [`worker`] | processes for runs of kernels, whose code may crash or loop; [`instrumented`] reports the calls of a scheduler |
 //! | [`kernel_compat`] | whether built kernels fit a machine and each other |
 //! | [`sweep_file`] | experiment files: axes over machines, workloads, schedulers, features and figures |
 //!
-//! This crate makes runs and keeps what they gave. What is asked of them (comparisons, published rows, explanations) is
-//! in `fairground-lab`, which this crate does not know.
+//! This crate makes runs and stores their results. The crate `fairground-lab` evaluates them (comparisons, published
+//! rows, explanations); this crate does not depend on it.
 //!
 //! ```
 //! use fairground_run::run_config::RunConfig;

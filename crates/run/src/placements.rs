@@ -1,4 +1,4 @@
-//! [`Placements`]: what one run decided.
+//! [`Placements`]: the placement decisions of one run.
 
 use fairground_sim::{
     Decision, DecisionKind, Event, EventKind, MetricsObserver, MigrateCause, Observer, Scheduler, Time,
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Experiment;
 
-/// A placement.
+/// One placement decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// ns.
+    /// Virtual time, ns.
     pub time: Time,
     /// `wake`, `fork` or `exec`, by [`Placement::kind`].
     kind: u8,
-    /// Who.
+    /// The task.
     pub task: u32,
-    /// Where it was.
+    /// The task's previous CPU.
     pub prev: u32,
-    /// Where it goes.
+    /// The chosen CPU.
     pub chosen: u32,
-    /// An index into [`Placements::rules`].
+    /// Index of the rule into [`Placements::rules`].
     pub rule: u16,
     /// CPUs probed by a wakeup.
     pub probes: u32,
@@ -28,11 +28,11 @@ pub struct Placement {
     pub group_cpus: u32,
 }
 
-/// Kinds by number.
+/// Names of [`Placement::kind`] by number.
 const KINDS: [&str; 3] = ["wake", "fork", "exec"];
 
 impl Placement {
-    /// A decision at a time.
+    /// The placement of decision `d` at `time`.
     pub fn new(time: Time, d: &Decision) -> Placement {
         let kind = match d.kind {
             DecisionKind::Wake => 0,
@@ -43,18 +43,18 @@ impl Placement {
         Placement { time, kind, task, prev, chosen, rule, probes, group_cpus }
     }
 
-    /// What for.
+    /// `wake`, `fork` or `exec`.
     pub fn kind(&self) -> &'static str {
         KINDS.get(usize::from(self.kind)).copied().unwrap_or("unknown")
     }
 
-    /// Whether both are the same decision, whenever it was and whatever it was called.
+    /// Whether both are the same decision. Their times and rules may differ.
     pub fn same(&self, other: &Placement) -> bool {
         (self.kind, self.task, self.prev, self.chosen) == (other.kind, other.task, other.prev, other.chosen)
     }
 }
 
-/// All placements of a run, and what it is judged by.
+/// All placements of a run, and the figures to compare runs by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placements {
     /// In the order in which they were decided.
@@ -63,15 +63,15 @@ pub struct Placements {
     pub rules: Vec<String>,
     /// Virtual time that the run took, s.
     pub seconds: f64,
-    /// Changes of CPU by all tasks.
+    /// Migrations of all tasks.
     pub migrations: u64,
-    /// Those of them that load balancing made.
+    /// Migrations by load balancing.
     pub balanced: u64,
-    /// Start of a wakeup until the woken task can work, 99th percentile, ns.
+    /// 99th percentile of the time from the start of a wakeup until the woken task can work, ns.
     pub wakeup_latency_p99_ns: u64,
 }
 
-/// Collects them.
+/// Collects the placements of a run.
 #[derive(Default)]
 struct Collector(Vec<Placement>);
 
@@ -84,10 +84,10 @@ impl Observer for Collector {
 }
 
 impl Placements {
-    /// Those of one run.
+    /// The placements of one run.
     ///
     /// # Errors
-    /// Why it failed.
+    /// If the run fails.
     pub fn of(experiment: &Experiment, sched: Box<dyn Scheduler>, seed: u64) -> Result<Placements, String> {
         let mut engine = experiment.engine(sched, seed);
         let mut collector = Collector::default();

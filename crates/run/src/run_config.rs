@@ -1,4 +1,4 @@
-//! What runs happen under besides machine, workload and schedulers; and how all of it is looked up by name.
+//! The settings of runs besides machine, workload and schedulers; and the lookup of all of these by name.
 
 mod setting;
 
@@ -17,18 +17,18 @@ use crate::kernel_compat::{self, Incompatible};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
 use crate::worker::Workers;
 
-/// RunConfig, as asked for.
+/// Settings of runs.
 #[derive(Clone, Copy, Debug)]
 pub struct RunConfig {
-    /// Ticks per second: 100, 250, 300 or 1000; none: a kernel's own, else the default of [`Config`].
+    /// Ticks per second: 100, 250, 300 or 1000; `None`: a kernel's CONFIG_HZ, else the default of [`Config`].
     pub hz: Option<u32>,
-    /// Who chooses frequencies.
+    /// Frequency governor.
     pub governor: Governor,
-    /// Who chooses idle states.
+    /// Idle governor.
     pub idle: IdleGovernor,
     /// Limits of utilization clamps.
     pub clamps: ClampLimits,
-    /// Temperature around the machine, thousandths of a degree Celsius; none: the machine file's.
+    /// Ambient temperature, thousandths of a degree Celsius; `None`: that of the machine file.
     pub ambient_mc: Option<i32>,
 }
 
@@ -39,7 +39,7 @@ impl Default for RunConfig {
     }
 }
 
-/// Why there is nothing to run.
+/// Why there is no experiment.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ExperimentError {
     /// The machine.
@@ -50,29 +50,29 @@ pub enum ExperimentError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Workload(#[from] WorkloadError),
-    /// A workload that no run can finish. The warning says where, and what to do.
+    /// The workload would never end. The warning names the place and the remedy.
     #[error("{0}")]
     NeverEnds(Warning),
     /// A scheduler's name.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Spec(#[from] SchedSpecError),
-    /// A built kernel that cannot take part.
+    /// A built kernel does not fit.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Incompatible(#[from] Incompatible),
-    /// Limits that the kernel does not take either.
+    /// The lower limit is above the upper limit; Linux refuses this too.
     #[error("sched_util_clamp_min is {min}, above sched_util_clamp_max, which is {max}")]
     #[diagnostic(help("set both: --sysctl sched_util_clamp_min={max} --sysctl sched_util_clamp_max={max}"))]
     LimitsCross {
-        /// The lower.
+        /// The lower limit.
         min: u16,
-        /// The upper.
+        /// The upper limit.
         max: u16,
     },
 }
 
-/// What was found, and what must be said of it.
+/// An experiment, and the warnings about it.
 pub type ExperimentAndNotes = (Experiment, Vec<String>);
 
 impl RunConfig {
@@ -80,7 +80,7 @@ impl RunConfig {
     /// `ambient` (degrees Celsius), or a limit of utilization clamps by the name of its file.
     ///
     /// # Errors
-    /// No such setting, or a value that it does not take.
+    /// If there is no such setting, or if it does not take the value.
     pub fn set_text(&mut self, name: &str, text: &str) -> Result<(), InvalidSetting> {
         Setting::find(name)?.set(self, text)
     }
@@ -88,7 +88,7 @@ impl RunConfig {
     /// As [`Self::set_text`], from data: a number for a setting that takes numbers, a string for one that takes words.
     ///
     /// # Errors
-    /// As [`Self::set_text`]; data of another kind.
+    /// As [`Self::set_text`], and if the value has the wrong type.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), InvalidSetting> {
         let setting = Setting::find(name)?;
         match value {
@@ -98,11 +98,11 @@ impl RunConfig {
         }
     }
 
-    /// Looks machine, workload and schedulers up. A workload that would never end is refused, instead of failing after
-    /// an hour of virtual time; other warnings are given back.
+    /// Looks machine, workload and schedulers up. Refuses a workload that would never end, instead of failing after an
+    /// hour of virtual time. Returns the other warnings.
     ///
     /// # Errors
-    /// The first thing that is not understood or does not fit.
+    /// The first name that is unknown or invalid, or does not fit the others.
     pub fn find(
         &self,
         machine: &str,
@@ -111,12 +111,12 @@ impl RunConfig {
     ) -> Result<ExperimentAndNotes, ExperimentError> {
         let (machine, cpus) = MachineSpec::parse(machine).find()?;
         let (workload, warnings) = Workload::find_bound(workload, &machine, cpus.as_ref())?;
-        let said = endless_refused(warnings)?;
+        let warnings = endless_refused(warnings)?;
         let (experiment, more) = self.experiment(machine, workload, scheds)?;
-        Ok((experiment, [said, more].concat()))
+        Ok((experiment, [warnings, more].concat()))
     }
 
-    /// Looks schedulers up, for a machine and a workload that have been found.
+    /// An experiment on this machine and workload. Looks up the schedulers.
     ///
     /// # Errors
     /// As [`Self::find`].
@@ -130,7 +130,7 @@ impl RunConfig {
         self.experiment_of(machine, workload, scheds)
     }
 
-    /// The same where schedulers have been found too.
+    /// An experiment of this machine, this workload and these schedulers.
     ///
     /// # Errors
     /// As [`Self::find`].
@@ -142,10 +142,12 @@ impl RunConfig {
     ) -> Result<ExperimentAndNotes, ExperimentError> {
         let (machine, workload) = (machine.into(), workload.into());
         kernel_compat::size(&scheds, &machine)?;
-        let cold = self.ambient_mc.is_some() && machine.thermal.is_none();
-        let said = cold.then(|| format!("{} has no thermal figures: --ambient is of no consequence", machine.name));
+        let is_ambient_unused = self.ambient_mc.is_some() && machine.thermal.is_none();
+        let warning =
+            is_ambient_unused.then(|| format!("{} has no thermal figures: --ambient has no effect", machine.name));
         let config = self.config(kernel_compat::hz(&scheds, self.hz)?)?;
-        Ok((Experiment { machine, workload, scheds, config, workers: Workers::default() }, said.into_iter().collect()))
+        let experiment = Experiment { machine, workload, scheds, config, workers: Workers::default() };
+        Ok((experiment, warning.into_iter().collect()))
     }
 
     fn config(&self, hz: u32) -> Result<Config, ExperimentError> {
@@ -154,10 +156,10 @@ impl RunConfig {
         Ok(Config { hz, governor, idle, clamps, ambient_mc, ..Config::default() })
     }
 
-    /// That they can hold together.
+    /// Checks that the settings go together.
     ///
     /// # Errors
-    /// What cannot.
+    /// Settings that do not.
     pub fn consistent(&self) -> Result<(), ExperimentError> {
         let (min, max) = (self.clamps.min, self.clamps.max);
         match min > max {
@@ -167,16 +169,16 @@ impl RunConfig {
     }
 }
 
-/// The warnings in words.
+/// The texts of the warnings.
 ///
 /// # Errors
-/// One that says that the workload never ends.
+/// A warning that the workload never ends.
 pub fn endless_refused(warnings: Vec<Warning>) -> Result<Vec<String>, ExperimentError> {
-    let word = |warning: Warning| match warning.kind {
+    let text = |warning: Warning| match warning.kind {
         WarningKind::NeverEnds => Err(ExperimentError::NeverEnds(warning)),
         _ => Ok(warning.to_string()),
     };
-    warnings.into_iter().map(word).collect()
+    warnings.into_iter().map(text).collect()
 }
 
 /// The settings of a run that differ from their defaults, for the notes of a report.
@@ -211,19 +213,19 @@ mod tests {
         let machine = Machine::preset("hikey960").unwrap();
         let others = ["300", "schedutil", "teo", "0", "512", "128", "-12.5"];
         for (setting, other) in SETTINGS.iter().zip(others) {
-            let mut asked = RunConfig::default();
-            asked.clamps.min = 0;
-            assert_eq!(asked.set_text(setting.name, other), Ok(()), "{}", setting.name);
-            let config = asked.config(asked.hz.unwrap_or_default()).unwrap();
+            let mut settings = RunConfig::default();
+            settings.clamps.min = 0;
+            assert_eq!(settings.set_text(setting.name, other), Ok(()), "{}", setting.name);
+            let config = settings.config(settings.hz.unwrap_or_default()).unwrap();
             assert_eq!(setting.text(&config, &machine), other, "{}", setting.name);
         }
     }
 
     #[test]
     fn settings_are_set_by_name_or_refused_with_what_was_expected() {
-        let mut asked = RunConfig::default();
+        let mut settings = RunConfig::default();
         let mut set =
-            |name: &str, value: Value| asked.set(name, &value).map_err(|e| format!("{}: {}", e.problem, e.help));
+            |name: &str, value: Value| settings.set(name, &value).map_err(|e| format!("{}: {}", e.problem, e.help));
         for (name, value) in [
             ("hz", json!(1000)),
             ("governor", json!("schedutil")),
@@ -247,11 +249,14 @@ mod tests {
         assert!(set("ambient", json!(101)).unwrap_err().contains("-40 to 100"));
         assert!(set("sched_util_clamp_max", json!(1025)).unwrap_err().contains("0 to 1024"));
         assert!(set("goverour", json!("x")).unwrap_err().contains("did you mean `governor`?"));
-        assert_eq!((asked.hz, asked.governor, asked.idle), (Some(1000), Governor::Schedutil, IdleGovernor::Teo));
-        assert_eq!((asked.ambient_mc, asked.clamps.min), (Some(31_500), 0));
-        asked.clamps.max = 0;
-        assert!(asked.consistent().is_ok());
-        asked.clamps.min = 1;
-        assert!(matches!(asked.consistent(), Err(ExperimentError::LimitsCross { min: 1, max: 0 })));
+        assert_eq!(
+            (settings.hz, settings.governor, settings.idle),
+            (Some(1000), Governor::Schedutil, IdleGovernor::Teo)
+        );
+        assert_eq!((settings.ambient_mc, settings.clamps.min), (Some(31_500), 0));
+        settings.clamps.max = 0;
+        assert!(settings.consistent().is_ok());
+        settings.clamps.min = 1;
+        assert!(matches!(settings.consistent(), Err(ExperimentError::LimitsCross { min: 1, max: 0 })));
     }
 }

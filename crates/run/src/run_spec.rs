@@ -1,4 +1,4 @@
-//! One run as plain data, and from there to what can be run.
+//! [`RunSpec`]: one run as plain data; and its lookup, which makes an experiment of it.
 //!
 //! ```
 //! use fairground_run::run_spec::{Inputs, Resolver, RunSpec};
@@ -36,24 +36,24 @@ use crate::sched_spec::{SchedSpec, SchedSpecError};
 use crate::store::Record;
 use crate::worker::Workers;
 
-/// A figure of a machine that a run perturbs: its path in the machine file, how, and the value.
+/// A figure of a machine that a run perturbs: its path in the machine file, the way, and the value.
 pub type Perturbed = (String, Way, f64);
 
-/// All that determines a run but the content of what it names.
+/// Everything that determines a run, but the content of the files that it names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// A preset or an input, with the CPUs to which the workload is bound: `kunpeng920@node0`.
+    /// A preset or an input, with the CPUs that the workload is bound to: `kunpeng920@node0`.
     pub machine: String,
-    /// Figures of the machine that are perturbed, one after the other.
+    /// Figures of the machine to perturb, in this order.
     pub figures: Vec<Perturbed>,
-    /// A built-in or an input, with options.
+    /// A built-in workload or an input, with options.
     pub workload: String,
     /// `fair:PRESET+feature-feature`, or `linux:NAME` of an input.
     pub sched: String,
     /// Settings of [`RunConfig`] by their names.
     pub options: Vec<(String, Value)>,
-    /// Of all random draws.
+    /// Seed of all random draws.
     pub seed: u64,
 }
 
@@ -61,14 +61,14 @@ pub struct RunSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// To a value, in the unit of the file.
+    /// Replaced by the value, in the unit of the file.
     To,
-    /// To so many times what it is.
+    /// Multiplied by the value.
     Times,
 }
 
 impl Way {
-    /// With its value.
+    /// The perturbation in this way by `value`.
     pub fn by(self, value: f64) -> Perturbation {
         match self {
             Way::To => Perturbation::To(value),
@@ -77,10 +77,10 @@ impl Way {
     }
 }
 
-/// Why there is nothing to run.
+/// Why a spec cannot be run.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunSpecError {
-    /// A file or a kernel whose content is not at hand: that says nothing of the run.
+    /// The content of a file or a kernel is missing. This is not a result of the run.
     #[error("{what} {name:?} is not among the inputs of this run")]
     NotAmongInputs {
         /// `machine`, `workload` or `scheduler`.
@@ -88,12 +88,12 @@ pub enum RunSpecError {
         /// As the spec names it.
         name: String,
     },
-    /// The machine, as it is or as it is perturbed.
+    /// The machine is unknown, or invalid after the perturbation.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Machine(#[from] MachineError),
-    /// A figure that cannot be perturbed.
-    #[error("machine {machine} has no figure {path} that could be turned")]
+    /// The machine has no figure of this path.
+    #[error("machine {machine} has no figure {path} that can be perturbed")]
     NoFigure {
         /// The machine.
         machine: String,
@@ -108,8 +108,8 @@ pub enum RunSpecError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Sched(#[from] SchedSpecError),
-    /// The library cannot be laid out in memory: that says nothing of the run.
-    #[error("scheduler {sched}: cannot lay the kernel's library out: {cause}")]
+    /// The library cannot be written to memory or read. This is not a result of the run.
+    #[error("scheduler {sched}: cannot load the kernel's library: {cause}")]
     Library {
         /// The scheduler.
         sched: String,
@@ -120,30 +120,30 @@ pub enum RunSpecError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Setting(#[from] InvalidSetting),
-    /// All of it together.
+    /// The experiment.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
 }
 
 impl RunSpecError {
-    /// Whether it says something of the run, and would say the same on every computer.
-    pub fn is_of_the_run(&self) -> bool {
+    /// Whether the spec fails so on every computer. Such a failure is a result of the run, and is stored.
+    pub fn is_result(&self) -> bool {
         !matches!(self, RunSpecError::NotAmongInputs { .. } | RunSpecError::Library { .. })
     }
 }
 
 impl RunSpec {
-    /// A run with all settings as by default and no figure perturbed.
+    /// A run with default settings and without perturbed figures.
     pub fn new(machine: &str, workload: &str, sched: &str, seed: u64) -> RunSpec {
         let [machine, workload, sched] = [machine, workload, sched].map(str::to_owned);
         RunSpec { machine, figures: Vec::new(), workload, sched, options: Vec::new(), seed }
     }
 
-    /// Ready to run, and what must be said of it besides what the run itself says. No file is read.
+    /// The experiment of this spec, and the warnings about it. Reads no file.
     ///
     /// # Errors
-    /// What is not understood, or does not go together.
+    /// A name or a value that is invalid, or does not fit the others.
     pub fn experiment(&self, resolver: &Resolver) -> Result<ExperimentAndNotes, RunSpecError> {
         let (machine, cpus) = resolver.machine(&self.machine, &self.figures)?;
         let on = (self.machine.as_str(), self.figures.as_slice());
@@ -156,16 +156,16 @@ impl RunSpec {
         Ok((experiment, notes))
     }
 
-    /// The key under which the store has its result: that of the same run of any other command. A spec that cannot be run
-    /// has one of its own, as its failure is a result too.
+    /// The key of its result in the store; any other command uses the same key for the same run. A spec that cannot be
+    /// run has a key too, as its failure is a result.
     ///
     /// # Errors
-    /// What is named and not at hand.
+    /// An input that is named and missing.
     pub fn key(&self, resolver: &Resolver) -> Result<Key, RunSpecError> {
         Ok(self.keys(resolver)?.0.with(self.seed))
     }
 
-    /// The key of this run with any seed, and what must be said of such runs.
+    /// The key of this run without the seed, and the notes of such runs.
     ///
     /// # Errors
     /// As [`Self::key`].
@@ -175,22 +175,22 @@ impl RunSpec {
                 Ok(key) => Ok((key, [notes, crate::run_config::notes(&experiment.config)].concat())),
                 Err(cause) => Err(RunSpecError::Library { sched: self.sched.clone(), cause }),
             },
-            Err(error) if error.is_of_the_run() => Ok((self.key_of_impossible(&error), Vec::new())),
+            Err(error) if error.is_result() => Ok((self.key_of_impossible(&error), Vec::new())),
             Err(error) => Err(error),
         }
     }
 
     fn key_of_impossible(&self, error: &RunSpecError) -> ColumnKey {
         let spec = RunSpec { seed: 0, ..self.clone() };
-        // Strings and numbers: only a figure that is not a number could fail.
+        // Strings and numbers: only a figure that is not a finite number can fail.
         let text = serde_json::to_string(&spec).unwrap_or_default();
         ColumnKey::of_impossible(&text, &error.to_string())
     }
 
-    /// Carries it out. What keeps it from being made is its failure.
+    /// Makes the run. If it cannot begin, or fails, the record holds the error message.
     ///
     /// # Errors
-    /// If there is no result to record: a limit ended the run, or the loss of its worker says nothing about the run.
+    /// A failure that is not a result: a limit ended the run, or the run was lost.
     pub fn record(&self, resolver: &Resolver, workers: Workers, stop: &Stop) -> Result<Record, RunError> {
         let begun = Instant::now();
         let outcome = match self.experiment(resolver) {
@@ -202,14 +202,14 @@ impl RunSpec {
                     Err(panicked) => Err(panicked),
                 }
             }
-            Err(error) if error.is_of_the_run() => Err(error.to_string().trim_end().to_owned()),
+            Err(error) if error.is_result() => Err(error.to_string().trim_end().to_owned()),
             Err(error) => return Err(RunError::Lost(error.to_string())),
         };
         Ok(Record { what: self.to_string(), wall_ns: begun.elapsed().as_nanos() as u64, outcome })
     }
 }
 
-/// For people.
+/// Names machine, workload, scheduler and seed for the user.
 impl std::fmt::Display for RunSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let RunSpec { machine, workload, sched, seed, .. } = self;
@@ -222,9 +222,10 @@ pub(crate) fn perturbed(machine: &Machine, path: &str, by: Perturbation) -> Resu
     machine.perturbed(path, by)?.ok_or_else(no_figure)
 }
 
-/// A kernel of this content.
+/// The scheduler of a kernel whose content is an input.
 fn kernel(text: &str, input: &KernelInput) -> Result<SchedSpec, RunSpecError> {
-    let library = laid_out(&input.library).map_err(|cause| RunSpecError::Library { sched: text.into(), cause })?;
+    let library =
+        file_in_memory(&input.library).map_err(|cause| RunSpecError::Library { sched: text.into(), cause })?;
     let built = input.built_with.map(|(hz, nr_cpus)| {
         let mut record = BuildRecord::default();
         (record.hz, record.nr_cpus) = (hz, nr_cpus);
@@ -234,8 +235,8 @@ fn kernel(text: &str, input: &KernelInput) -> Result<SchedSpec, RunSpecError> {
     Ok(SchedSpec::of_library(text, library, built))
 }
 
-/// A file in memory.
-fn laid_out(library: &[u8]) -> io::Result<File> {
+/// A file in memory with this content.
+fn file_in_memory(library: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("fairground-kernel", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(library)?;
     Ok(file)
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(spec(sched).experiment(&with_kernel(None)).unwrap().0.config.hz, 250);
     }
 
-    /// A machine file that is renamed, a figure that is perturbed to what it is: the same run.
+    /// Renaming a machine file does not change the key, nor does another command.
     #[test]
     fn equal_runs_have_equal_keys() {
         let key = |changes, inputs: Inputs| spec(changes).key(&Resolver::new(inputs)).unwrap();
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_has_a_failure_and_what_is_not_at_hand_has_none() {
+    fn an_invalid_spec_has_a_failure_and_a_missing_input_has_none() {
         let record = |changes| {
             let resolver = Resolver::new(Inputs::default());
             spec(changes).record(&resolver, Workers::default(), &Stop::default())
@@ -346,14 +347,14 @@ mod tests {
 
     #[test]
     fn figures_are_read_to_the_last_digit() {
-        // Read without care, it comes out one less in the last digit.
+        // A fast parser reads one less in the last digit.
         let read: (String, Way, f64) =
             serde_json::from_str(r#"["costs.soft.pick", "to", 31.245270191439438]"#).unwrap();
         assert_eq!(read.2, 31.245270191439438);
     }
 
     #[test]
-    fn figures_are_turned_one_after_the_other() {
+    fn figures_are_perturbed_in_their_order() {
         let twice = json!({ "figures": [["costs.soft.wakeup", "to", 100], ["costs.soft.wakeup", "times", 3]] });
         let once = json!({ "figures": [["costs.soft.wakeup", "to", 300]] });
         let hash = |changes| hash(&spec(changes), &Inputs::default());
@@ -361,6 +362,6 @@ mod tests {
         let error = spec(json!({ "figures": [["costs.soft.wakup", "to", 1]] }))
             .experiment(&Resolver::new(Inputs::default()))
             .err();
-        assert_eq!(error.unwrap().to_string(), "machine hikey960 has no figure costs.soft.wakup that could be turned");
+        assert_eq!(error.unwrap().to_string(), "machine hikey960 has no figure costs.soft.wakup that can be perturbed");
     }
 }

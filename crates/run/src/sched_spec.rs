@@ -1,5 +1,5 @@
-//! Names of schedulers as typed: `fair:PRESET+feature-feature` for our own, `linux:NAME` for a kernel built by
-//! `fairground kernel build`, `linux:PATH`, with a / in it, for the library of one.
+//! Names of schedulers: `fair:PRESET+feature-feature` is our own, `linux:NAME` a kernel built by `fairground kernel
+//! build`, `linux:PATH` (with a / in it) the library of a built kernel.
 
 use std::fmt;
 use std::fs::File;
@@ -16,50 +16,50 @@ use miette::Diagnostic;
 use thiserror::Error;
 use xxhash_rust::xxh3::Xxh3;
 
-/// A scheduler under test, as typed and checked.
+/// A scheduler under test, parsed and checked.
 #[derive(Clone)]
 pub struct SchedSpec {
     text: String,
     kind: Kind,
-    /// Of the library, once it has been asked for.
+    /// Hash of the library, computed at its first use.
     digest: Arc<OnceLock<u128>>,
 }
 
 #[derive(Clone)]
 enum Kind {
-    /// Ours.
+    /// Our own scheduler.
     Fair(Features),
-    /// A built kernel. Opened once, so that all runs of a command are runs of the same code.
+    /// The library of a built kernel. It is opened once, so that all runs of a command run the same code.
     Linux(Arc<File>),
-    /// The same with what is on record of it.
+    /// The library of a built kernel, with the record of its build.
     Built(Arc<File>, Arc<BuiltKernel>),
 }
 
-/// Why a scheduler's name is not understood.
+/// Why there is no scheduler of a name.
 #[derive(Debug, Error, Diagnostic)]
 pub enum SchedSpecError {
-    /// No family in front.
-    #[error("scheduler {0:?} does not say whose it is")]
+    /// The name has no family in front.
+    #[error("scheduler {0:?} does not name its family")]
     #[diagnostic(help(
         "write fair:PRESET or fair:PRESET+feature-feature, for example fair:v5.9+asym-prev-first, or linux:NAME"
     ))]
     NoFamily(String),
-    /// Something else in front.
+    /// There is no such family.
     #[error("scheduler {text:?}: there is no family {family:?}")]
     #[diagnostic(help("write fair:{rest} for our own scheduler, linux:NAME for that of a built kernel"))]
     UnknownFamily {
         /// As typed.
         text: String,
-        /// What stands before the colon.
+        /// The text before the colon.
         family: String,
-        /// What stands behind it.
+        /// The text after the colon.
         rest: String,
     },
-    /// No such built kernel, or one that cannot be used.
+    /// There is no such built kernel, or it cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kernel(#[from] BuildError),
-    /// A library that cannot be had.
+    /// The library cannot be read.
     #[error("scheduler {text:?}: cannot read {path}: {cause}")]
     #[diagnostic(help("linux:PATH takes the library of a built kernel"))]
     Library {
@@ -67,10 +67,10 @@ pub enum SchedSpecError {
         text: String,
         /// The file.
         path: String,
-        /// What the system says.
+        /// Error of the system.
         cause: String,
     },
-    /// A library that no `kernel build` made.
+    /// The library was not made by `kernel build`.
     #[error("scheduler {text:?}: {path} was not built here")]
     #[diagnostic(help(
         "its code would run as you: build the kernel with `fairground kernel build TREE --name NAME` and write linux:NAME, or say \
@@ -82,7 +82,7 @@ pub enum SchedSpecError {
         /// The file.
         path: String,
     },
-    /// The preset or a feature.
+    /// The preset or a feature is unknown or invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Fair(#[from] FairError),
@@ -108,7 +108,7 @@ impl FromStr for SchedSpec {
     }
 }
 
-/// A library that `kernel build` made, unless any is allowed: loading it runs its code.
+/// Opens a library. It must have been made by `kernel build`, unless any library is allowed: loading it runs its code.
 fn built_here(text: &str, path: &Path) -> Result<File, SchedSpecError> {
     let mut file = open(text, path)?;
     if is_any_library_allowed() {
@@ -131,9 +131,9 @@ fn open(text: &str, path: &Path) -> Result<File, SchedSpecError> {
         path: path.display().to_string(),
         cause: cause.into(),
     };
-    // Asked first: opening a pipe would wait for its writer.
+    // Checked before the file is opened: to open a pipe would wait for its writer.
     match std::fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return Err(refuse("it is not a file")),
+        Ok(meta) if !meta.is_file() => return Err(refuse("it is not a regular file")),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(refuse("there is no such file")),
         _ => {}
     }
@@ -145,13 +145,13 @@ impl SchedSpec {
         SchedSpec { text: text.into(), kind, digest: Arc::default() }
     }
 
-    /// A kernel on record.
+    /// A kernel with a build record.
     fn named(text: &str, kernel: BuiltKernel) -> Result<SchedSpec, SchedSpecError> {
         let library = Arc::new(open(text, &kernel.library)?);
         Ok(SchedSpec::new(text, Kind::Built(library, Arc::new(kernel))))
     }
 
-    /// A kernel whose library is at hand, with what is on record of it.
+    /// A kernel whose library is open, with the record of its build if there is one.
     pub fn of_library(text: &str, library: File, kernel: Option<BuiltKernel>) -> SchedSpec {
         let library = Arc::new(library);
         let kind = match kernel {
@@ -161,7 +161,7 @@ impl SchedSpec {
         SchedSpec::new(text, kind)
     }
 
-    /// What is on record of a kernel that was named; none of one given by its path.
+    /// The build record of a kernel `linux:NAME`; `None` for a kernel `linux:PATH` and for our own scheduler.
     pub fn built(&self) -> Option<&BuiltKernel> {
         match &self.kind {
             Kind::Fair(_) | Kind::Linux(_) => None,
@@ -169,7 +169,7 @@ impl SchedSpec {
         }
     }
 
-    /// The features of our own scheduler; none if this is a kernel.
+    /// The features of our own scheduler; `None` for a kernel.
     pub fn features(&self) -> Option<&Features> {
         match &self.kind {
             Kind::Fair(features) => Some(features),
@@ -177,7 +177,7 @@ impl SchedSpec {
         }
     }
 
-    /// The library of a built kernel; none if this is ours.
+    /// The library of a built kernel; `None` for our own scheduler.
     pub fn library(&self) -> Option<&Arc<File>> {
         match &self.kind {
             Kind::Fair(_) => None,
@@ -187,7 +187,7 @@ impl SchedSpec {
 }
 
 impl SchedSpec {
-    /// xxh3-128 of the library of a built kernel; of nothing if the scheduler is ours.
+    /// xxh3-128 of the library of a built kernel; 0 for our own scheduler.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -200,9 +200,9 @@ impl SchedSpec {
     }
 }
 
-/// Of all bytes of a file, wherever its position is.
+/// xxh3-128 of all bytes of a file, from its begin.
 fn digest(file: &File) -> io::Result<u128> {
-    // Opened anew: a position of its own.
+    // A second open file description, so that the position of `file` does not change.
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
     let mut file = File::open(path)?;
     let mut hash = Xxh3::new();
@@ -231,7 +231,7 @@ impl fmt::Display for SchedSpec {
 
 #[cfg(test)]
 impl SchedSpec {
-    /// A kernel that no cache has.
+    /// A kernel that is not in the cache of built kernels.
     pub fn of_built(kernel: BuiltKernel) -> Result<SchedSpec, SchedSpecError> {
         SchedSpec::named(&format!("linux:{}", kernel.name), kernel)
     }
@@ -259,7 +259,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(cause("linux:./no.so"), "there is no such file");
-        assert_eq!(cause("linux:./src"), "it is not a file");
+        assert_eq!(cause("linux:./src"), "it is not a regular file");
         assert!(matches!(refused("linux:no-such-kernel"), SchedSpecError::Kernel(BuildError::Unknown { .. })));
     }
 

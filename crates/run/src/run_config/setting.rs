@@ -1,5 +1,5 @@
-//! The settings of runs by name. One table says how each is read from text, what it takes, and how it is shown; the
-//! options of commands, the sides of a comparison, experiment files and Python all read by it.
+//! The settings of runs by name. One table defines how each is read from text, which values it takes, and how it is
+//! shown. The options of commands, the sides of a comparison, experiment files and Python all use this table.
 
 use fairground_machine::{suggest, Machine};
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
@@ -12,9 +12,9 @@ use super::RunConfig;
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("{problem}")]
 pub struct InvalidSetting {
-    /// The setting with its value.
+    /// Names the setting and the value.
     pub problem: String,
-    /// What was expected, and the nearest name.
+    /// The expected values, and the nearest name.
     #[help]
     pub help: String,
 }
@@ -23,11 +23,11 @@ pub struct InvalidSetting {
 pub struct Setting {
     /// Its name.
     pub name: &'static str,
-    /// The words that it takes; empty: it takes numbers.
+    /// The words that it takes; empty if it takes numbers.
     pub words: &'static [&'static str],
-    /// The numbers that it takes.
+    /// Describes the numbers that it takes.
     numbers: &'static str,
-    /// Sets it from text; none: it does not take that.
+    /// Sets it from text. Returns `None` if it does not take this value.
     set: fn(&mut RunConfig, &str) -> Option<()>,
     /// Its value in a run on this machine.
     text: fn(&Config, &Machine) -> String,
@@ -129,7 +129,7 @@ impl Setting {
     /// The setting of this name; a sysctl also with `kernel.` in front.
     ///
     /// # Errors
-    /// There is none, with the nearest name.
+    /// If there is none; the error names the nearest.
     pub fn find(name: &str) -> Result<&'static Setting, InvalidSetting> {
         let bare = name.strip_prefix("kernel.").filter(|bare| ClampLimits::NAMES.contains(bare)).unwrap_or(name);
         SETTINGS.iter().find(|setting| setting.name == bare).ok_or_else(|| {
@@ -138,13 +138,13 @@ impl Setting {
         })
     }
 
-    /// Whether it is a sysctl.
+    /// Whether this is a sysctl.
     pub fn is_sysctl(&self) -> bool {
         ClampLimits::NAMES.contains(&self.name)
     }
 
-    /// Its value in a run on this machine. Of the ambient temperature: the machine's own unless it was set, `none` where
-    /// the machine has no thermal figures.
+    /// Its value in a run on this machine. An ambient temperature that is not set is that of the machine file, or
+    /// `none` if the machine has no thermal figures.
     pub fn text(&self, config: &Config, machine: &Machine) -> String {
         (self.text)(config, machine)
     }
@@ -153,7 +153,7 @@ impl Setting {
         (self.set)(config, text).ok_or_else(|| self.invalid(text, &format!("{text:?}")))
     }
 
-    /// `shown`: the value as it stands in the message.
+    /// The error for the value `text`; the message shows `shown`.
     pub(super) fn invalid(&self, text: &str, shown: &str) -> InvalidSetting {
         let help = match self.words {
             [] => format!("expected {}", self.numbers),
@@ -167,7 +167,7 @@ impl Setting {
 /// The frequency governor of this name.
 ///
 /// # Errors
-/// There is none, with the nearest name.
+/// If there is none; the error names the nearest.
 pub fn governor(name: &str) -> Result<Governor, InvalidSetting> {
     let mut config = RunConfig::default();
     config.set_text("governor", name)?;

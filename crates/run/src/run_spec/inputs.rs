@@ -9,7 +9,7 @@ use fairground_workload::{Warning, Workload, WorkloadError};
 use super::{Perturbed, RunSpecError};
 use crate::sched_spec::SchedSpec;
 
-/// Content by name. A name never stands for something else on another computer.
+/// Content of the files that specs name. No file of this computer is read, so a name means the same on every computer.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     /// Texts of machine files.
@@ -25,14 +25,14 @@ pub struct Inputs {
 pub struct KernelInput {
     /// Its shared object.
     pub library: Vec<u8>,
-    /// CONFIG_HZ and CONFIG_NR_CPUS, where they are on record.
+    /// CONFIG_HZ and CONFIG_NR_CPUS, if known.
     pub built_with: Option<(u32, u32)>,
 }
 
-/// Machines that are kept: designs come back to few of them.
+/// Most machines in the cache: designs use few machines at a time.
 const MACHINES: usize = 256;
 
-/// Finds what the specs of runs name among inputs and built-ins, and keeps what it has found for the next spec.
+/// Looks up the names of specs among inputs and built-ins, and caches what it found for the next spec.
 pub struct Resolver {
     inputs: Inputs,
     found: Mutex<Found>,
@@ -40,28 +40,28 @@ pub struct Resolver {
 
 #[derive(Default)]
 struct Found {
-    /// By name without CPUs, and the figures that are perturbed.
+    /// By name without CPUs, and perturbed figures.
     machines: BTreeMap<String, Arc<Machine>>,
     kernels: BTreeMap<String, SchedSpec>,
-    /// The last one, by the key of its machine and its own name.
+    /// The last workload, with the key of its machine and its own name.
     workload: Option<([String; 2], FoundWorkload)>,
 }
 
-/// A workload, and what must be said of it.
+/// A workload, and the warnings about it.
 pub(super) type FoundWorkload = (Arc<Workload>, Vec<Warning>);
 
 impl Resolver {
-    /// Of these inputs.
+    /// A resolver with these inputs.
     pub fn new(inputs: Inputs) -> Resolver {
         Resolver { inputs, found: Mutex::default() }
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
-        // What is in it was put there whole.
+        // Every change of the cache is one insertion: a panic elsewhere leaves it valid.
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The machine of this name with these figures perturbed, and the CPUs that are named behind it.
+    /// The machine of this name with these figures perturbed, and the CPUs that the name selects.
     pub(super) fn machine(
         &self,
         name: &str,
@@ -102,7 +102,7 @@ impl Resolver {
         Ok(machine)
     }
 
-    /// The workload of this name for a machine that [`Self::machine`] has found.
+    /// The workload of this name for a machine that [`Self::machine`] returned.
     pub(super) fn workload(
         &self,
         name: &str,
@@ -126,8 +126,7 @@ impl Resolver {
         Ok(workload)
     }
 
-    /// The scheduler of this name. A kernel is one of the inputs: by its name it would be that of this computer, which
-    /// need not be the one that is meant.
+    /// The scheduler of this name. A kernel must be an input: this computer may have another kernel of this name.
     pub(super) fn sched(&self, name: &str) -> Result<SchedSpec, RunSpecError> {
         let Some(kernel) = name.strip_prefix("linux:") else { return Ok(name.parse()?) };
         if let Some(sched) = self.found().kernels.get(kernel) {
@@ -141,7 +140,7 @@ impl Resolver {
     }
 }
 
-/// The content that `name` names, with or without something behind `mark`.
+/// The input of this name. If there is none, that of the part of the name before the last `mark`.
 fn input_of<'a, T>(name: &str, mark: char, inputs: &'a BTreeMap<String, T>) -> Option<&'a T> {
     inputs.get(name).or_else(|| inputs.get(name.rsplit_once(mark)?.0))
 }
@@ -150,7 +149,7 @@ fn machine_key(name: &str, figures: &[Perturbed]) -> String {
     format!("{name} {figures:?}")
 }
 
-/// A preset, or the machine of this text; and the CPUs that are named behind its name.
+/// The machine of this text, or the preset of this name; and the CPUs that the name selects.
 pub(crate) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option<CpuMask>), MachineError> {
     let spec = MachineSpec::parse(name);
     let machine = match text {
@@ -161,7 +160,7 @@ pub(crate) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option
     Ok((machine, cpus))
 }
 
-/// A built-in with options, or the workload of a file with this content.
+/// The workload of a file with this content, or the built-in of this name; with options.
 pub(crate) fn workload(
     name: &str,
     content: Option<(&str, &[u8])>,
