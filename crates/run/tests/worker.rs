@@ -1,6 +1,6 @@
-//! Runs in workers: the same figures as here, and a reason whatever the code under test does.
+//! Runs in workers: the same figures as in this process, and an error message whatever the code under test does.
 //!
-//! Workers are this very test program, told to run [`a_worker`] alone.
+//! A worker is this test program itself, started with arguments that run [`a_worker`] alone.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::atomic::Ordering;
@@ -21,10 +21,10 @@ use fairground_trace::EventSource;
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 
-/// A limit that is not the one which a test is about.
+/// A limit that is never reached.
 const LONG: Duration = Duration::from_secs(600);
 
-/// What the code under test is to do, at its tenth wakeup.
+/// Names what the code under test does at its tenth wakeup.
 const MISCHIEF: &str = "FAIRGROUND_TEST_MISCHIEF";
 
 /// Not a test of its own: what workers run.
@@ -45,8 +45,8 @@ fn make(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String>
     let features: Features = Features::parse(&job.sched).map_err(|e| e.to_string())?;
     let fair = sched_spec::fair(&features, machine).map_err(|e| e.to_string())?;
     // Only where it would begin: seeds tell the runs of an experiment apart.
-    let wanted = what != "loop with seed 2" || job.config.seed == 2;
-    Ok(Box::new(Instrumented::new(fair, Mischief { what, wakeups: if wanted { 0 } else { 1 << 32 } })))
+    let acts = what != "loop with seed 2" || job.config.seed == 2;
+    Ok(Box::new(Instrumented::new(fair, Mischief { what, wakeups: if acts { 0 } else { 1 << 32 } })))
 }
 
 struct Mischief {
@@ -171,7 +171,7 @@ fn a_run_in_a_worker_is_the_run_here() {
     }
 }
 
-/// All that happened comes back, with the head that a trace would have.
+/// All events come back, with the metadata of a trace.
 #[test]
 fn a_run_in_a_worker_is_recorded_as_here() {
     let there = experiment("");
@@ -179,7 +179,7 @@ fn a_run_in_a_worker_is_recorded_as_here() {
     let text = |experiment: &Experiment| {
         let meta = vec![("machine".into(), "hikey960".into())];
         let format = TraceFormat::Recording;
-        let head = TraceHead { format, meta, notes: vec!["told".into()], why: true, marks: None };
+        let head = TraceHead { format, meta, notes: vec!["a note".into()], why: true, marks: None };
         let recorded = experiment.recorded(0, 1, head, &Stop::default()).unwrap();
         let mut source = recorded.recording.source("the run");
         let mut lines = Vec::new();
@@ -218,14 +218,14 @@ fn code_that_waits_is_ended() {
 }
 
 #[test]
-fn a_run_may_take_so_much_cpu_time_and_no_more() {
+fn a_run_that_exceeds_its_cpu_time_is_ended() {
     let mut experiment = experiment("loop");
     experiment.workers.limits = Limits { cpu: Duration::from_millis(300), call: LONG, ..experiment.workers.limits };
     let reason = experiment.carry_out(0, 1, None, None).outcome.unwrap_err().to_string();
-    assert!(reason.contains("0.3 s of CPU time, more than which --cpu-limit does not allow: in wake"), "{reason}");
+    assert!(reason.contains("0.3 s of CPU time, the limit set by --cpu-limit: in wake"), "{reason}");
 }
 
-/// It has begun, and loops until it is stopped or has used ten minutes of CPU time, which would be named as the reason.
+/// The run has begun. It loops until it is stopped, or until ten minutes of CPU time, which would be another message.
 #[test]
 fn a_run_that_is_to_stop_is_ended() {
     let dir = tempfile::tempdir().unwrap();
@@ -251,9 +251,9 @@ fn a_death_by_signal_is_named_with_its_place() {
     ends("kill", &["killed by SIGKILL: in wake of task "]);
 }
 
-/// Whoever keeps failures must not keep what somebody else did to the process.
+/// A store keeps failures of runs. It must not keep that another process killed the worker.
 #[test]
-fn a_process_that_was_killed_says_nothing_of_its_run_and_a_crash_does() {
+fn a_killed_process_is_lost_and_a_crash_is_a_failure() {
     let outcome = |what| experiment(what).until(&Stop::default(), 0, 1).unwrap_err();
     assert!(matches!(outcome("kill"), RunError::Lost(_)));
     assert!(matches!(outcome("abort"), RunError::Failed(_)));
@@ -290,7 +290,7 @@ fn noise_is_bounded_and_ends() {
 #[test]
 fn closed_and_misused_files_end_the_run_too() {
     ends("close everything", &["looping for 0.5 s"]);
-    ends("write everywhere", &["answered what cannot be read"]);
+    ends("write everywhere", &["sent an answer that cannot be read"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use fairground_workload::{rtapp, Builtin, OptionInfo, OptionKind};
 use serde_json::Value;
 
 use super::levels::{is_range, levels, listed, number, value};
-use super::lookup::{told, Board};
+use super::lookup::{fault_at, Board};
 use super::read::Reader;
 use super::{Axis, Kind, Levels, Way};
 use crate::kernel_compat;
@@ -38,7 +38,7 @@ impl Reader<'_> {
         self.few(first, self.scheds.len() * 4 * switches.len() * switches.len())?;
         let (alone, both): (Vec<_>, Vec<_>) = switches.iter().partition(|(_, pieces)| pieces.len() == 1);
         let alone: String = alone.into_iter().flat_map(|(_, pieces)| pieces).map(String::as_str).collect();
-        let parsed = |text: String, node: &Node| text.parse::<SchedSpec>().map(drop).map_err(|e| told(node, &e));
+        let parsed = |text: String, node: &Node| text.parse::<SchedSpec>().map(drop).map_err(|e| fault_at(node, &e));
         for sched in &self.scheds {
             if sched.features().is_none() {
                 let fault = first.fault_at_key(format!("{sched} is a kernel"));
@@ -115,7 +115,7 @@ impl Reader<'_> {
             // Bounds, and orders between figures, hold between two values if they hold for both.
             for (value, level) in least_and_greatest(&nodes)? {
                 for board in &self.boards {
-                    perturbed(&board.machine, path, way.by(value)).map_err(|e| told(level, &e))?;
+                    perturbed(&board.machine, path, way.by(value)).map_err(|e| fault_at(level, &e))?;
                 }
             }
             let (name, pieces) = (path.to_owned(), Vec::new());
@@ -145,9 +145,9 @@ impl Reader<'_> {
 
     fn setting(&self, name: &str, level: &Node) -> FileResult<()> {
         let mut config = self.fixed;
-        config.set(name, &value(level)?).map_err(|e| told(level, &e))?;
+        config.set(name, &value(level)?).map_err(|e| fault_at(level, &e))?;
         let fits = |sched: &SchedSpec| kernel_compat::hz(std::slice::from_ref(sched), config.hz).map(drop);
-        self.scheds.iter().try_for_each(fits).map_err(|e| told(level, &e))
+        self.scheds.iter().try_for_each(fits).map_err(|e| fault_at(level, &e))
     }
 
     /// A floor above the ceiling is refused: each level of one limit of clamps must go with each of the other.

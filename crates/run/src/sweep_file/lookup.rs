@@ -64,20 +64,20 @@ impl<'a> Finder<'a> {
         let path = self.dir.join(name);
         let from_file = is_path || (preset_text(name).is_none() && path.is_file());
         if from_file && !self.inputs.machines.contains_key(name) {
-            let text = Machine::read(&path).map_err(|e| told(node, &e))?;
+            let text = Machine::read(&path).map_err(|e| fault_at(node, &e))?;
             self.inputs.machines.insert(name.into(), text);
         }
         let machine = match self.machines.get(name) {
             Some(machine) => Arc::clone(machine),
             None => {
                 let text = self.inputs.machines.get(name).map(String::as_str);
-                let (machine, _) = run_spec::machine(name, text).map_err(|e| told(node, &e))?;
+                let (machine, _) = run_spec::machine(name, text).map_err(|e| fault_at(node, &e))?;
                 let machine = Arc::new(machine);
                 self.machines.insert(name.into(), Arc::clone(&machine));
                 machine
             }
         };
-        let cpus = subset.map(|subset| machine.subset(subset)).transpose().map_err(|e| told(node, &e))?;
+        let cpus = subset.map(|subset| machine.subset(subset)).transpose().map_err(|e| fault_at(node, &e))?;
         Ok(Board { machine, cpus })
     }
 
@@ -108,28 +108,28 @@ impl<'a> Finder<'a> {
     pub fn runs(&self, work: &Work, piece: &str, board: &Board, node: &Node) -> FileResult<()> {
         let content = work.file.as_deref().and_then(|name| Some((name, self.inputs.workloads.get(name)?.as_slice())));
         let found = run_spec::workload(&work.with(piece), content, &board.machine, board.cpus.as_ref());
-        let (_, warnings) = found.map_err(|e| told(node, &e))?;
-        endless_refused(warnings).map(drop).map_err(|e| told(node, &e))
+        let (_, warnings) = found.map_err(|e| fault_at(node, &e))?;
+        endless_refused(warnings).map(drop).map_err(|e| fault_at(node, &e))
     }
 
     /// Our own scheduler, a kernel on record, or the library of one.
     pub fn sched(&mut self, node: &Node) -> FileResult<SchedSpec> {
         let typed = node.text()?;
         let Some(name) = typed.strip_prefix("linux:") else {
-            return typed.parse().map_err(|e: SchedSpecError| told(node, &e));
+            return typed.parse().map_err(|e: SchedSpecError| fault_at(node, &e));
         };
         let built = |name: &str| -> Result<BuiltKernel, BuildError> { Kernels::user()?.find(name) };
         let kernel = match name.contains('/') {
             true => None,
-            false => Some(built(name).map_err(|e| told(node, &e))?),
+            false => Some(built(name).map_err(|e| fault_at(node, &e))?),
         };
         let path = kernel.as_ref().map_or_else(|| self.dir.join(name), |k| k.library.clone());
         let library = content(node, path.clone(), MAX_LIBRARY_MIB)?;
         let trusted = kernel.is_some() || is_any_library_allowed();
         let known = || Kernels::user().and_then(|kernels| kernels.have_built(&library));
-        if !trusted && !known().map_err(|e| told(node, &e))? {
+        if !trusted && !known().map_err(|e| fault_at(node, &e))? {
             let error = SchedSpecError::NotBuiltHere { text: typed.into(), path: path.display().to_string() };
-            return Err(told(node, &error));
+            return Err(fault_at(node, &error));
         }
         let built_with = kernel.as_ref().map(|k| (k.record.hz, k.record.nr_cpus));
         self.inputs.kernels.insert(name.into(), KernelInput { library, built_with });
@@ -139,7 +139,7 @@ impl<'a> Finder<'a> {
 }
 
 /// The fault that `error` tells, at this place.
-pub(super) fn told(node: &Node, error: &dyn Diagnostic) -> Box<FileError> {
+pub(super) fn fault_at(node: &Node, error: &dyn Diagnostic) -> Box<FileError> {
     let fault = node.fault(error.to_string().trim_end());
     match error.help() {
         Some(help) => fault.hint(help.to_string()),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::axes::called;
 use super::levels::{listed, value};
-use super::lookup::{told, Board, Finder, Work};
+use super::lookup::{fault_at, Board, Finder, Work};
 use super::{Axis, Design, Kind, Levels, SweepFile};
 use crate::kernel_compat;
 use crate::run_config::RunConfig;
@@ -154,7 +154,7 @@ impl Reader<'_> {
         for (name, node) in node.entries()? {
             called(name, &node)?;
             let value = value(&node)?;
-            self.fixed.set(name, &value).map_err(|e| told(&node, &e))?;
+            self.fixed.set(name, &value).map_err(|e| fault_at(&node, &e))?;
             found.push((name.to_owned(), value));
         }
         Ok(found)
@@ -207,11 +207,11 @@ impl Reader<'_> {
             }
             _ => {
                 let sched = [self.finder.sched(node)?];
-                kernel_compat::hz(&sched, self.fixed.hz).map_err(|e| told(node, &e))?;
+                kernel_compat::hz(&sched, self.fixed.hz).map_err(|e| fault_at(node, &e))?;
                 self.boards
                     .iter()
                     .try_for_each(|board| kernel_compat::size(&sched, &board.machine))
-                    .map_err(|e| told(node, &e))?;
+                    .map_err(|e| fault_at(node, &e))?;
                 self.scheds.extend(sched);
             }
         }

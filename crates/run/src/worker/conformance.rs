@@ -17,7 +17,7 @@ use crate::experiment::RunError;
 /// Filled while the run goes on.
 pub type Findings = Rc<RefCell<Agreement>>;
 
-/// The kernel that was handed over, watched, and where what is found appears.
+/// The kernel that the parent passed, with an observer; and where the findings appear.
 pub fn watched(
     job: &Job,
     machine: &Arc<Machine>,
@@ -34,7 +34,7 @@ pub fn watched(
     Ok((Box::new(sched), found))
 }
 
-/// Carries the run out; what was found.
+/// Makes the run and returns the findings.
 pub fn judge(mut engine: Engine, found: &RefCell<Agreement>) -> Reply {
     let answer = match engine.run(&mut []).map_err(RunError::from) {
         Ok(_) => Answer::Agreement(found.borrow().json()),

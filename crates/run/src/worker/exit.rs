@@ -1,4 +1,4 @@
-//! How a worker ended, in words for the user.
+//! How a worker ended, as a message for the user.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -17,45 +17,45 @@ const LINES_MAX: usize = 20;
 /// How a worker ended.
 #[derive(Debug)]
 pub enum End {
-    /// With an answer.
+    /// It sent an answer.
     Answered,
     /// The code under test reported it.
     Fault(String),
-    /// By itself, without an answer.
+    /// It ended by itself without an answer.
     Died(ExitStatus),
-    /// Its answer is none.
+    /// Its answer cannot be read.
     Garbage,
-    /// More CPU time than a run may take.
+    /// The run exceeded its limit of CPU time.
     CpuLimit,
-    /// More CPU time than a call may take.
+    /// A call exceeded its limit of CPU time.
     Looping,
     /// A call has waited for this long.
     Asleep(Duration),
-    /// Somebody wanted no more of it.
+    /// The run was stopped.
     Stopped,
-    /// We could not look after it.
+    /// It could not be watched.
     Lost(String),
 }
 
-/// Everything known about an end.
+/// Everything known about the end of a worker.
 pub struct ExitReport {
-    /// How.
+    /// How it ended.
     pub end: End,
-    /// The call that was going on.
+    /// The call in progress.
     pub site: Option<CallSite>,
     /// Virtual time of the last call, ns.
     pub time: u64,
     /// Left by the handler of a deadly signal.
     pub crash: Option<Crash>,
-    /// What the instruction belongs to in the kernel's source.
+    /// Place of the instruction in the kernel's source.
     pub source: Option<String>,
-    /// How far it could go.
+    /// Its limits.
     pub limits: Limits,
 }
 
 impl ExitReport {
-    /// Whether the end says nothing of the run: we could not look after it, or somebody else ended it, such as the kernel
-    /// when memory was short.
+    /// Whether the end does not depend on the run: the worker could not be watched, or another process killed it, for
+    /// example the kernel when memory was short.
     pub fn is_lost(&self) -> bool {
         match &self.end {
             End::Lost(_) => true,
@@ -67,7 +67,7 @@ impl ExitReport {
         }
     }
 
-    /// Whether a limit of time or memory made the end: under another limit, or on another computer, the run may go on.
+    /// Whether a limit of time or memory ended the run. It may go on under another limit, or on another computer.
     pub fn is_limited(&self) -> bool {
         match &self.end {
             End::CpuLimit | End::Looping | End::Asleep(_) => true,
@@ -77,7 +77,7 @@ impl ExitReport {
         }
     }
 
-    /// Most of the memory that it may have was in use.
+    /// Whether most of its memory limit was in use.
     fn is_full(&self, crash: &Crash) -> bool {
         crash.in_use > (self.limits.memory_mib << 20) / 10 * 9
     }
@@ -111,7 +111,7 @@ impl ExitReport {
                 Some(signal) => self.killed(signal.map_or("an unknown signal", Signal::as_str)),
                 None => format!("its process ended without an answer, {status}: {at}"),
             },
-            End::Garbage => format!("its process answered what cannot be read: {at}"),
+            End::Garbage => format!("its process sent an answer that cannot be read: {at}"),
             End::Lost(problem) => format!("its process could not be watched, {problem}: {at}"),
             End::Stopped => format!("stopped at {} ns", self.time),
             End::Answered => "its process answered".into(),
@@ -120,7 +120,7 @@ impl ExitReport {
 
     fn cpu_limit(&self) -> String {
         let limit = seconds(self.limits.cpu);
-        format!("the run has taken {limit} s of CPU time, more than which --cpu-limit does not allow: {}", self.at())
+        format!("the run has taken {limit} s of CPU time, the limit set by --cpu-limit: {}", self.at())
     }
 
     fn killed(&self, signal: &str) -> String {
@@ -161,7 +161,7 @@ impl ExitReport {
         }
     }
 
-    /// Where the run stood.
+    /// The call, task, CPU and time at which the run ended.
     fn at(&self) -> String {
         match self.site {
             None => format!("between calls, at {} ns of virtual time", self.time),

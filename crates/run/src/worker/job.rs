@@ -1,4 +1,4 @@
-//! What a parent asks of a worker, and what it answers: one JSON document each.
+//! The job that a parent sends to a worker, and the worker's reply: one JSON document each.
 
 use fairground_sim::Config;
 use fairground_workload::rtapp::LogPlan;
@@ -11,7 +11,7 @@ use crate::experiment::TraceHead;
 use crate::placements::Placements;
 use crate::speed::SpeedMeasurement;
 
-/// One run. Everything it depends on is in here: no file is read again.
+/// One run, with everything that it depends on: the worker reads no other file.
 #[derive(Serialize, Deserialize)]
 pub struct Job {
     /// Text of a machine file.
@@ -20,47 +20,47 @@ pub struct Job {
     pub workload: Workload,
     /// Scheduler, as typed.
     pub sched: String,
-    /// RunConfig, with the run's seed.
+    /// Configuration, with the run's seed.
     pub config: Config,
-    /// What to give.
+    /// What the worker does.
     pub order: JobKind,
-    /// How far it may go.
+    /// Its limits.
     pub limits: Limits,
-    /// Process id of the parent, without which there is nobody to work for.
+    /// Process id of the parent. The worker ends when the parent does.
     pub parent: i32,
-    /// What the worker has inherited.
+    /// Files that the worker has inherited.
     pub descriptors: Descriptors,
 }
 
-/// What a run is to give.
+/// What a worker does with its run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum JobKind {
-    /// Its figures, and its events and logs if they are wanted.
+    /// Reports its figures, and writes its trace and its logs if requested.
     Run(Option<TraceHead>, Option<LogPlan>),
-    /// Every placement, by its rule.
+    /// Reports every placement, with its rule.
     Placements,
     /// Our own speed.
     Measure {
         /// Take the time of every wakeup and fork.
         timed: bool,
-        /// Ask for reasons.
+        /// Compute reasons.
         why: bool,
     },
-    /// A kernel's decisions, judged by our policy.
+    /// Compares a kernel's decisions with those of our policy.
     Agree {
-        /// Features of ours.
+        /// Features of our policy.
         preset: String,
-        /// Its picks too.
+        /// Compare picks too.
         picks: bool,
-        /// And its steps of PELT.
+        /// Compare the steps of PELT too.
         pelt: bool,
-        /// And its passes of load balancing.
+        /// Compare the passes of load balancing too.
         balance: bool,
     },
 }
 
 impl JobKind {
-    /// The reasons of placements are wanted.
+    /// Whether the reasons of placements are requested.
     pub fn why(&self) -> bool {
         match self {
             JobKind::Run(head, _) => head.as_ref().is_some_and(|h| h.why),
@@ -69,7 +69,7 @@ impl JobKind {
         }
     }
 
-    /// So are their rules.
+    /// Whether the rules of placements are requested.
     pub fn rules(&self) -> bool {
         self.why() || matches!(self, JobKind::Placements)
     }
@@ -86,16 +86,16 @@ pub struct Descriptors {
     pub trace: Option<i32>,
     /// Takes the logs.
     pub logs: Option<i32>,
-    /// The built kernel: as it was when the command began, whatever is built meanwhile.
+    /// The built kernel, as it was when the command began.
     pub library: Option<i32>,
 }
 
-/// What became of a job.
+/// Reply of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Reply {
     /// The run's outcome.
     pub answer: Answer,
-    /// Why the trace could not be written.
+    /// Set if the trace could not be written.
     pub trace_error: Option<String>,
 }
 
@@ -108,11 +108,11 @@ pub enum Answer {
     Placements(Placements),
     /// Our own speed.
     SpeedMeasurement(SpeedMeasurement),
-    /// What was judged, as [`fairground_linux::conformance::Agreement::json`] says it.
+    /// The comparison, as [`fairground_linux::conformance::Agreement::json`] writes it.
     Agreement(serde_json::Value),
-    /// It could not begin.
+    /// The run could not begin.
     Refused(String),
-    /// It failed on its way; the message says when.
+    /// The run failed; the message names the time.
     Failed(String),
     /// Code under test reported its own end, within a call.
     Fault(String),

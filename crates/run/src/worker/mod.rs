@@ -1,15 +1,15 @@
-//! Runs in processes of their own, for code that may do anything: a kernel's.
+//! Runs in separate processes, for code that may crash, loop or exhaust memory: that of a kernel.
 //!
 //! ```text
 //! parent (a thread a run)                 worker (`fairground worker`)
 //! Job as JSON ----------- stdin --------> serve: limits, signal handlers, the scheduler, the run
-//! watch: watchdogs  <---- memory -------- where it stands: call, CPU, task, time; the end of the trace
+//! watch: watchdogs  <---- memory -------- current call, CPU, task, time; the end of the trace
 //!                   <---- stdout, stderr  what the code under test prints; its end is shown if the run fails
 //!                   <---- a pipe -------- Reply as JSON, one line
 //! ```
 //!
-//! A worker serves one run and ends: a kernel's state is global. Whatever becomes of it ends its run with a reason and
-//! leaves the others alone. A parent that dies takes its workers along.
+//! A worker makes one run and ends, as a kernel's state is global. If a worker fails, its run fails with a message, and
+//! the other runs go on. When the parent dies, its workers end too.
 
 mod conformance;
 mod exit;
@@ -44,11 +44,11 @@ pub use options::{Limits, Workers};
 pub use serve::{fault, scheduler, serve, Make};
 use shared_state::SharedState;
 
-/// A worker's answer does not belong to what it was asked.
+/// The answer of a worker is not of the kind that its job asks for.
 const ANOTHER_JOB: &str = "the worker has done another job";
 
 impl Workers {
-    /// One run. `experiment` is what it is a run of.
+    /// One run of `experiment`, with scheduler `spec`.
     pub fn run(
         &self,
         experiment: &Experiment,
@@ -75,7 +75,7 @@ impl Workers {
         }
     }
 
-    /// Our own speed with a scheduler.
+    /// The host time of a run.
     ///
     /// # Errors
     /// Why there is none.
@@ -161,16 +161,16 @@ impl Workers {
         });
         let mut watch = started.map_err(cannot)?;
         watch.attend(attendance).map_err(|reason| {
-            // What the worker held back belongs to the trace; a pipe's reader may have gone.
+            // The end of the trace that the worker had buffered. The reader of a pipe may have gone.
             let rest = watch.held();
             let trace = files.trace.map_or(Ok(()), |file| fairground_trace::IgnoreBrokenPipe(file).write_all(&rest));
             Failure { reason, trace }
         })
     }
 
-    /// Starts the process; what it prints comes through the pipe.
+    /// Starts the process. The pipe carries what it prints.
     fn start(&self, job: &Job, inheritance: Inheritance) -> io::Result<(Child, OwnedFd)> {
-        // As a file, so that no worker can keep us waiting.
+        // In a file: to write to a pipe could block on a worker that does not read.
         let mut stdin = File::from(memfd_create("fairground-job", MFdFlags::MFD_CLOEXEC)?);
         stdin.write_all(&serde_json::to_vec(job)?)?;
         stdin.seek(SeekFrom::Start(0))?;
@@ -193,22 +193,22 @@ fn keep_open(fd: &OwnedFd) -> io::Result<()> {
     fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty())).map(drop).map_err(io::Error::from)
 }
 
-/// A run without an answer.
+/// A run without a reply.
 struct Failure {
-    /// Why.
+    /// The error.
     reason: RunError,
-    /// Whether its trace was kept up to there.
+    /// Whether its trace could be written up to its end.
     trace: io::Result<()>,
 }
 
-/// Files that a run is written to.
+/// Files that a run writes to.
 #[derive(Default)]
 struct Files {
     trace: Option<File>,
     logs: Option<File>,
 }
 
-/// Open files that a worker gets, under numbers that nothing else has there.
+/// Open files that a worker inherits.
 struct Inheritance {
     answers: OwnedFd,
     place: OwnedFd,
@@ -218,7 +218,7 @@ struct Inheritance {
 }
 
 impl Inheritance {
-    /// For one worker; with it what stays here: the shared memory and the end of the pipe that gives the answer.
+    /// The files of one worker; and what the parent keeps: the shared memory and the reading end of the answer's pipe.
     fn new(spec: &SchedSpec, files: &Files) -> io::Result<(Self, SharedState, OwnedFd)> {
         let (place, memory) = SharedState::create()?;
         let (answers, to_us) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;

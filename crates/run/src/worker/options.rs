@@ -1,19 +1,19 @@
-//! How to start workers, and how far they may go. An experiment has it; what workers are for is built on that.
+//! How to start workers, and their limits.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How to start workers, and how far they may go.
+/// How to start workers, and their limits.
 #[derive(Clone, Debug)]
 pub struct Workers {
-    /// Arguments with which this very program becomes a worker.
+    /// Arguments with which this program becomes a worker.
     pub arguments: Vec<String>,
     /// Variables that workers get besides those of this process.
     pub environment: Vec<(String, String)>,
-    /// How far each may go.
+    /// Limits of each worker.
     pub limits: Limits,
-    /// All runs happen in workers, also those that could happen here.
+    /// Whether all runs happen in workers, also those that could happen in this process.
     pub always: bool,
 }
 
@@ -24,7 +24,7 @@ impl Default for Workers {
     }
 }
 
-/// How far a worker may go.
+/// Limits of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// CPU time of a run.

@@ -32,7 +32,7 @@ use crate::speed::SpeedMeasurement;
 /// Makes the scheduler of a job.
 pub type Make = dyn Fn(&Job, &Arc<Machine>) -> Result<Box<dyn Scheduler>, String>;
 
-/// Takes the answer, from wherever it comes.
+/// The pipe for the answer. Any thread may write to it.
 static ANSWERS: OnceLock<File> = OnceLock::new();
 
 /// Does the job on standard input.
@@ -58,7 +58,7 @@ pub fn fault(what: &str) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// One line; nobody listening is nothing that a worker could act on.
+/// Writes the reply as one line. An error is ignored: a worker cannot report it.
 fn answer(reply: &Reply) {
     let Some(mut answers) = ANSWERS.get() else { return };
     let line = serde_json::to_string(reply).unwrap_or_default() + "\n";
@@ -81,7 +81,7 @@ fn receive() -> Result<(Job, &'static SharedState), String> {
     Ok((job, place))
 }
 
-/// A worker without a parent works for nobody. An interrupt from the terminal is the parent's to handle.
+/// The worker dies with its parent. It ignores an interrupt from the terminal, which the parent handles.
 fn die_with(parent: i32) -> io::Result<()> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
     if nix::unistd::getppid().as_raw() != parent {
@@ -92,7 +92,7 @@ fn die_with(parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// The parent watches CPU time too, and more closely: this is for the case that it cannot.
+/// Sets the limits of this process. The parent checks CPU time more often; this limit holds if the parent cannot.
 fn confine(limits: &Limits) -> io::Result<()> {
     let cpu = limits.cpu.as_secs().saturating_add(2);
     setrlimit(Resource::RLIMIT_CPU, cpu, cpu)?;
@@ -107,7 +107,7 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
     if number <= 2 {
         return Err(io::Error::other("a descriptor of another use"));
     }
-    // SAFETY: checked right after; the parent passes each number once, and nobody else here knows it.
+    // SAFETY: checked right after; the parent passes each number once, and no other code here uses it.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
     match fcntl(&fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
         Ok(_) => Ok(fd),
@@ -118,17 +118,17 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
     }
 }
 
-/// The kernel from the library that was handed over.
+/// The kernel in the library that the parent passed.
 pub(super) fn kernel(library: i32, job: &Job, machine: &Machine) -> Result<Kernel, String> {
     let path = format!("{OPEN_FILES}{library}");
-    // The descriptor's number says nothing to anybody, and differs from run to run.
+    // Messages must not show the descriptor's number, which differs from run to run.
     let named = |e: LinuxError| e.full().replace(&path, &job.sched);
     let kernel = Kernel::load(Path::new(&path)).map_err(named)?;
     kernel.fits(machine, job.config.hz).map_err(named)?;
     Ok(kernel)
 }
 
-/// Makes the scheduler of a job: a kernel from the library that was handed over, or our own.
+/// Makes the scheduler of a job: a kernel from the library that the parent passed, or our own.
 ///
 /// # Errors
 /// If it cannot serve the machine.
@@ -146,7 +146,7 @@ fn sets_clocks(job: &Job) -> bool {
     job.config.governor == Governor::Schedutil
 }
 
-/// A kernel under test. It names no rules and gives no reasons: if those are wanted, our policy decides beside it.
+/// A kernel under test. It has no names of rules and no reasons: if these are requested, our policy decides beside it.
 fn linux(kernel: Kernel, job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, Box<dyn Error>> {
     let watcher = if job.order.rules() {
         let (features, unobserved) = (preset_for(&kernel.release())?, kernel.unobserved());
@@ -192,7 +192,7 @@ fn work(job: &Job, place: &'static SharedState, make: &Make) -> Reply {
     answer.unwrap_or_else(|problem| Reply { answer: Answer::Refused(problem), trace_error: None })
 }
 
-/// Says meanwhile that this worker boots its scheduler.
+/// Calls `f`; meanwhile the shared memory says that the scheduler boots.
 fn within_boot<T>(place: &SharedState, f: impl FnOnce() -> T) -> T {
     place.enter(CallSite { call: Call::Boot, cpu: 0, task: None, time: 0 });
     let made = f();

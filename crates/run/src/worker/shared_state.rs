@@ -1,8 +1,8 @@
-//! Where a worker stands, in memory that it shares with its parent: what its parent can say of it whatever becomes of
-//! it.
+//! The state of a worker, in memory that it shares with its parent: the parent can read it after the worker has died.
 //!
-//! The worker writes, at each call of the scheduler, from its signal handlers, and the end of the trace that is not in
-//! the file yet; the parent reads. Code under test may write anything here: every value is checked before use.
+//! The worker writes at each call of the scheduler and from its signal handlers, and keeps the end of the trace here
+//! until it is in the file. The parent reads. Code under test may write anything here: every value is checked before
+//! use.
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use nix::sys::mman::{mmap, munmap, MapFlags, ProtFlags};
 
 use crate::instrumented::{Call, CallHooks, CallSite};
 
-/// Bytes of a trace that are held back; also what is lost at most if the memory itself is.
+/// Bytes of a trace that are buffered; also the most that is lost if the memory itself is lost.
 const HELD_MAX: usize = 1 << 16;
 /// Bytes of a name, its end marked by a 0.
 const NAME_MAX: usize = 128;
@@ -109,7 +109,7 @@ impl SharedState {
         s.call.store(site.call as u64 + 1, Relaxed);
     }
 
-    /// It is over.
+    /// The call has returned.
     pub fn leave(&self) {
         self.shared().call.store(0, Relaxed);
     }
@@ -124,7 +124,7 @@ impl SharedState {
         self.shared().time.load(Relaxed)
     }
 
-    /// The call that is going on.
+    /// The call in progress.
     pub fn site(&self) -> Option<CallSite> {
         let s = self.shared();
         let call = *Call::ALL.get(usize::try_from(s.call.load(Relaxed)).ok()?.checked_sub(1)?)?;
@@ -156,7 +156,7 @@ impl SharedState {
 
 impl Drop for SharedState {
     fn drop(&mut self) {
-        // SAFETY: this mapping, and nobody borrows from it any more.
+        // SAFETY: unmaps this mapping; no borrow of it is left.
         let _ = unsafe { munmap(self.0.cast(), size_of::<Shared>()) };
     }
 }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_not_a_place() {
+    fn another_file_is_refused() {
         let file = std::fs::File::open("Cargo.toml").unwrap();
         assert!(SharedState::map(&file).is_err());
     }

@@ -1,4 +1,4 @@
-//! What a dying worker can still tell of itself, through the memory that it shares with its parent.
+//! Signal handlers: a dying worker notes the place of its end in the memory that it shares with its parent.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,12 +14,12 @@ use super::shared_state::{Shared, SharedState};
 const DEADLY: [Signal; 6] =
     [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGILL, Signal::SIGFPE, Signal::SIGABRT, Signal::SIGTRAP];
 
-/// Room for the handler, whatever has become of the stack.
+/// Bytes of the handler's stack. The stack of the code under test may be full.
 const STACK: usize = 1 << 16;
 
 static SHARED: AtomicPtr<Shared> = AtomicPtr::new(ptr::null_mut());
 
-/// Has deadly signals leave their mark in `place`; they kill all the same. For the thread that runs the scheduler.
+/// Deadly signals of this thread, which runs the scheduler, note their place in `place`. They still kill.
 ///
 /// # Errors
 /// What the system says.
@@ -85,7 +85,7 @@ fn note_library(shared: &Shared, instruction: u64) {
     }
 }
 
-/// VmSize of this process, bytes, by system calls alone; 0 if it cannot be had.
+/// VmSize of this process, bytes, by system calls alone; 0 if it cannot be read.
 fn address_space() -> u64 {
     let mut text = [0u8; 32];
     // SAFETY: a constant path, a buffer of our own and its length.

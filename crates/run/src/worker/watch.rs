@@ -1,4 +1,4 @@
-//! The parent's side of one worker: reads what comes, and ends what does not.
+//! The parent's side of one worker: reads its output, and kills it when it exceeds a limit.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -21,16 +21,16 @@ use super::options::Limits;
 use super::shared_state::SharedState;
 use crate::experiment::{Attendance, RunError};
 
-/// Between two looks at a worker.
+/// Time between two checks of a worker.
 const LOOK: Duration = Duration::from_millis(50);
-/// Bytes that are kept of what a worker prints: its last words.
+/// Bytes that are kept of the end of what a worker prints.
 const PRINTS_MAX: usize = 16 << 10;
 /// Longest answer that is read, bytes; notes of a run may be many, and the state of a large machine a few times over.
 const ANSWER_MAX: usize = 64 << 20;
-/// A call that waits, with hardly any CPU time, may do so this many times longer than one that works.
+/// A call that waits, with hardly any CPU time, may take this many times longer than one that uses CPU time.
 const PATIENCE: u32 = 6;
 
-/// A worker at work.
+/// A running worker.
 pub struct Watch {
     child: Child,
     answers: Source,
@@ -39,7 +39,7 @@ pub struct Watch {
     limits: Limits,
     /// The built kernel that the worker has loaded, to look things up in.
     library: Option<Arc<File>>,
-    /// The call that was going on at the last look, and what it has taken since it was first seen.
+    /// The call in progress at the last check, and its times since it was first seen.
     begun: u64,
     cpu_at_begin: Duration,
     asleep: Duration,
@@ -47,7 +47,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Over a process that has just been started; `library` is the built kernel that it runs.
+    /// Watches a process that has just been started; `library` is the built kernel that it runs.
     pub fn new(
         child: Child,
         answers: OwnedFd,
@@ -70,10 +70,10 @@ impl Watch {
         }
     }
 
-    /// What the worker answered, or why there is no answer. It is gone afterwards.
+    /// The reply of the worker, which has ended then.
     ///
     /// # Errors
-    /// The reason, in words for the user, by what it says of the run.
+    /// If there is no reply; with a message for the user.
     pub fn attend(&mut self, mut attendance: Attendance) -> Result<Reply, RunError> {
         let end = loop {
             if let Err(e) = self.wait() {
@@ -124,12 +124,12 @@ impl Watch {
         ExitReport { end, site: place.site(), time: place.time(), crash, source, limits: self.limits }
     }
 
-    /// The end of the trace that the worker did not bring into the file.
+    /// The end of the trace that the worker did not write to the file.
     pub fn held(&self) -> Vec<u8> {
         self.place.held()
     }
 
-    /// Reads what there is, or lets a moment pass.
+    /// Reads what is available, or waits until the next check.
     fn wait(&mut self) -> io::Result<()> {
         let open: Vec<&Source> = [&self.answers, &self.prints].into_iter().filter(|s| s.open).collect();
         let mut fds: Vec<PollFd> = open.iter().map(|s| PollFd::new(s.fd.as_fd(), PollFlags::POLLIN)).collect();
@@ -141,7 +141,7 @@ impl Watch {
         self.prints.read()
     }
 
-    /// The process has ended by itself; what it left in the pipes counts.
+    /// The end of a process that ended by itself. Reads the rest of its output.
     fn gone(&mut self, status: ExitStatus) -> End {
         let _ = self.answers.read();
         let _ = self.prints.read();
@@ -151,7 +151,7 @@ impl Watch {
         End::Died(status)
     }
 
-    /// Has a worker that will be killed note the instruction at which it is. It may be unable to.
+    /// Makes a worker that will be killed note its current instruction. This may fail.
     fn ask_where(&mut self) {
         let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGABRT);
         for _ in 0..20 {
@@ -172,7 +172,7 @@ impl Watch {
 
     /// Which limit is exceeded.
     fn overrun(&mut self) -> Option<End> {
-        // A process that is just ending has no clock any more.
+        // The clock of a process that is ending cannot be read.
         let cpu = self.cpu_time().unwrap_or(self.last_cpu);
         let waits = cpu.saturating_sub(self.last_cpu) < LOOK / 100;
         self.last_cpu = cpu;
@@ -187,7 +187,7 @@ impl Watch {
         if cpu.saturating_sub(self.cpu_at_begin) >= self.limits.call {
             return Some(End::Looping);
         }
-        // Counted in looks, not by a clock: time in which we were stopped does not count.
+        // Counted in checks, not by a clock: time in which this process was stopped does not count.
         self.asleep += if waits { LOOK } else { Duration::ZERO };
         (self.asleep >= self.limits.call * PATIENCE).then_some(End::Asleep(self.asleep))
     }
@@ -199,7 +199,7 @@ impl Watch {
 }
 
 impl Drop for Watch {
-    /// Whatever happens here, no worker is left behind.
+    /// No worker is left running, also if this thread panics.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -224,10 +224,10 @@ impl Source {
         self.bytes.len() >= self.max
     }
 
-    /// What is there now; the oldest bytes go first.
+    /// Reads what is available. Drops the oldest bytes if there are too many.
     fn read(&mut self) -> io::Result<()> {
         let mut chunk = [0; 4096];
-        // So that one who prints without end does not keep us from looking after him.
+        // Limited, so that a worker that prints without end does not keep this thread from checking its limits.
         for _ in 0..64 {
             if !self.open {
                 break;
