@@ -176,7 +176,7 @@ def goes_on(path, told, outcome):
     """All that the store said it took is there, and with room it takes more."""
     taken, words = told.stdout.split(" ", 1)
     assert int(taken) > 100
-    assert "what was recorded before is kept" in words, words
+    assert "earlier results are kept" in words, words
     all_keys = keys(int(taken) + 1)
     with Store(path) as store:
         assert store.missing(all_keys) in ([], [int(taken)])

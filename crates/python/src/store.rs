@@ -158,7 +158,7 @@ impl Store {
             Trouble::Store(error) => store_failed(error),
             Trouble::Run(error) => input(error),
             Trouble::Kept(what) => CannotKeep::new_err(format!(
-                "{what}: what was recorded before is kept; when that is mended, start again to go on"
+                "{what}: earlier results are kept; correct the cause and start again to go on"
             )),
             Trouble::Batch(error) => failed(error.to_string()),
         })

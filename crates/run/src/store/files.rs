@@ -11,7 +11,7 @@ use nix::fcntl::{Flock, FlockArg};
 pub const DATABASE: &str = "results.sqlite";
 /// What SQLite adds to a database's name.
 pub const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
-/// Who uses the store; see [`Guard`].
+/// Held by every process that uses the store; see [`Guard`].
 const LOCK: &str = "lock";
 
 /// Why a directory is refused.
@@ -43,7 +43,7 @@ pub fn directory(dir: &Path, make: bool) -> Result<PathBuf, Refusal> {
     Ok(fs::canonicalize(dir)?)
 }
 
-/// That each file of a store is a regular file that this directory alone has.
+/// Checks that each file of a store is a regular file with a single link.
 pub fn check(dir: &Path) -> Result<(), Refusal> {
     let beside = BESIDE.iter().map(|end| format!("{DATABASE}{end}"));
     for name in beside.chain([DATABASE.to_owned(), LOCK.to_owned()]) {
@@ -60,7 +60,7 @@ pub fn check(dir: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What an earlier version of this program kept in a directory.
+/// Files of a store of an earlier version in a directory, if there are any.
 pub fn earlier_layout(dir: &Path) -> Option<&'static str> {
     if dir.join("index.sqlite").exists() || dir.join("parts").is_dir() {
         return Some("index.sqlite and parts/");
@@ -72,16 +72,16 @@ pub fn earlier_layout(dir: &Path) -> Option<&'static str> {
 
 /// The lock: held shared by each process that uses the store, exclusively by one that puts a damaged database aside.
 ///
-/// Its one line tells how many results the store had after the last commit of any process, and whether somebody met a
-/// damaged page: so what a damaged write-ahead log has lost is noticed.
+/// Its one line holds the number of results after the last commit of any process, and whether any process met a damaged
+/// page. So the loss of results with a damaged write-ahead log is noticed.
 pub struct Guard(Flock<File>);
 
-/// What the lock's line tells.
+/// Content of the lock's line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noted {
     /// Results after the last commit.
     pub results: u64,
-    /// Somebody met a damaged page.
+    /// Whether a process met a damaged page.
     pub damaged: bool,
 }
 
@@ -93,7 +93,7 @@ impl Guard {
         Flock::lock(options.open(dir.join(LOCK))?, FlockArg::LockShared).map(Guard).map_err(|(_, e)| e.into())
     }
 
-    /// Whether nobody else uses the store; if so, nobody can until [`Self::share`].
+    /// Whether no other process uses the store; if so, no other can until [`Self::share`].
     pub fn is_alone(&self) -> io::Result<bool> {
         match self.0.relock(FlockArg::LockExclusiveNonblock) {
             Ok(()) => Ok(true),
@@ -102,12 +102,12 @@ impl Guard {
         }
     }
 
-    /// Lets others use it again.
+    /// Lets other processes use the store again.
     pub fn share(&self) -> io::Result<()> {
         Ok(self.0.relock(FlockArg::LockShared)?)
     }
 
-    /// What the last process noted; nothing in a new store. A line that is not understood was damaged.
+    /// The line that the last process wrote; the default in a new store. A line that cannot be read counts as damaged.
     pub fn noted(&self) -> Noted {
         let mut text = String::new();
         let mut file: &File = &self.0;
@@ -122,8 +122,7 @@ impl Guard {
         }
     }
 
-    /// Notes the state for the next process that opens the store. Results do not depend on it: a failed write is
-    /// ignored.
+    /// Writes the line. Errors are ignored: no result depends on it.
     pub fn note(&self, noted: Noted) {
         let line = format!("{:020} {}\n", noted.results, if noted.damaged { "damaged" } else { "whole" });
         let mut file: &File = &self.0;
@@ -132,7 +131,7 @@ impl Guard {
     }
 }
 
-/// Gives a damaged database another name, with what SQLite has beside it; that name.
+/// Renames a damaged database and the files that SQLite has beside it. Returns the new path.
 pub fn put_aside(dir: &Path) -> io::Result<PathBuf> {
     let name =
         |n: u32| dir.join(if n == 1 { format!("{DATABASE}.damaged") } else { format!("{DATABASE}.damaged.{n}") });

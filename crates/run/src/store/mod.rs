@@ -1,26 +1,27 @@
-//! Results of runs, kept as they are made: a command that is killed begins again where it was.
+//! Stores results of runs when they are made: a command that is killed goes on from there when it is started again.
 //!
-//! A store is a directory with a SQLite database; whatever is in it, no file outside of the directory is touched:
+//! A store is a directory with a SQLite database. No file outside of the directory is read or written:
 //!
 //! ```text
 //! results.sqlite       results by the keys of their runs
-//! results.sqlite-wal   what was committed and is not in there yet; SQLite's own, like results.sqlite-shm
+//! results.sqlite-wal   commits that are not in there yet; SQLite's own, like results.sqlite-shm
 //! lock                 held by every process that uses the store
 //! ```
 //!
 //! **Writers.** Any number of processes read and write at once; SQLite lets one commit at a time. A finished run is one
-//! transaction: a process that is killed loses nothing that was finished. For the machine's own death everything is
-//! synced once in [`SYNC`]: to wait for the disk after each run would make short runs several times as long.
+//! transaction: a process that is killed loses no finished run. In case the computer loses power, everything is synced
+//! once in [`SYNC`]: to wait for the disk after each run would make short runs several times as long.
 //!
 //! **Damage.** Each result carries a checksum over its key and content ([`record`]), each entry of the table of keys one
-//! over key and place. A result that is not what was written under its key is damaged: it is named, and its run is made
-//! again. On opening, the structure of the database (up to [`CHECKED_WHOLE`], beyond it that of the table of keys) and all
-//! entries are checked. A database that SQLite cannot read is put aside, and what is readable of it is taken over.
+//! over key and place. A result that is not what was written under its key is damaged: a message names it, and its run
+//! is made again. On opening, the structure of the database (up to [`CHECKED_WHOLE`], beyond it that of the table of
+//! keys) and all entries are checked. A database that SQLite cannot read is put aside under another name, and its
+//! readable results are copied to a new one.
 //!
-//! **Failures** of runs are results too: the same code would fail again. What says nothing of the run (a lost process, a
-//! limit of time) is never recorded; that is up to the caller.
+//! **Failures** of runs are results too: the same code would fail again. A failure that does not depend on the run
+//! alone (a lost process, a limit of time) must not be stored; the caller takes care of this.
 //!
-//! **Trust.** Of a store from elsewhere nothing is believed but results under the keys that are asked for. Links are
+//! **Trust.** A store from another computer is trusted only for the results of keys that are looked up. Links are
 //! refused, no path is stored, the database's schema must be this one, and SQLite runs nothing that is stored in it.
 
 mod files;
@@ -52,7 +53,7 @@ use crate::metrics::Metric;
 const FORMAT: i64 = 1;
 /// Marks a database as ours, in its `application_id`.
 const APPLICATION: i64 = 0x4647_5253;
-/// Between two commits that wait for the disk.
+/// Time between two commits that wait for the disk.
 const SYNC: Duration = Duration::from_secs(1);
 /// How long a commit waits for others.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -62,7 +63,7 @@ const CHECKED_WHOLE: u64 = 256 << 20;
 /// Keys that one query looks up.
 const KEYS_PER_QUERY: usize = 4096;
 
-/// Places, ascending, of the keys without an entry among so many (?2) of 16 bytes each, one behind the other (?1).
+/// Places, ascending, of the keys without an entry. ?1: the keys, 16 bytes each, concatenated; ?2: their number.
 const MISSING: &str = "WITH RECURSIVE places (place) AS \
      (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?2) \
      SELECT place FROM places WHERE NOT EXISTS (SELECT 1 FROM entries WHERE key = substr(?1, 16 * place + 1, 16))";
@@ -77,7 +78,7 @@ const SCHEMA: [&str; 4] = [
 /// A directory of results.
 pub struct Store {
     dir: PathBuf,
-    /// None where nothing is written.
+    /// `None` if the store is open for reading only.
     guard: Option<Guard>,
     state: Mutex<State>,
     warnings: Vec<String>,
@@ -86,18 +87,18 @@ pub struct Store {
 struct State {
     db: Connection,
     synced: Instant,
-    /// Results on record, as far as this process knows.
+    /// Number of stored results, as far as this process knows.
     results: u64,
-    /// A damaged page was met.
+    /// Whether a damaged page was met.
     damaged: bool,
     /// Metric lists that were read or written, by their hashes.
     lists: BTreeMap<[u8; 16], Vec<Metric>>,
 }
 
-/// Why there is no store, or why it cannot be read or written.
+/// Why a store cannot be opened, read or written.
 #[derive(Debug, Error, Diagnostic)]
 pub enum StoreError {
-    /// The directory, or a file in it.
+    /// The directory, or a file in it, cannot be used.
     #[error("cannot keep results in {path}: {cause}")]
     #[diagnostic(help("name another directory with --store DIR, or keep nothing with --no-store"))]
     Directory {
@@ -126,7 +127,7 @@ pub enum StoreError {
     },
     /// A damaged database that others use.
     #[error("the store {path} is damaged ({problem}), and other processes use it")]
-    #[diagnostic(help("end them and start again: it is put aside then, and what is readable is kept"))]
+    #[diagnostic(help("end them and start again: the database is then put aside, and its readable results are kept"))]
     InUse {
         /// As it was named.
         path: String,
@@ -135,7 +136,7 @@ pub enum StoreError {
     },
     /// SQLite could not read or write.
     #[error("the store {path}: {cause}")]
-    #[diagnostic(help("what was recorded before is kept; when that is mended, start again to go on"))]
+    #[diagnostic(help("earlier results are kept; correct the cause and start again to go on"))]
     Database {
         /// As it was named.
         path: String,
@@ -153,18 +154,18 @@ pub enum StoreError {
     },
 }
 
-/// What a store has of a run.
+/// Result of looking up a run in a store.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lookup {
     /// Its result.
     Found(Record),
-    /// Nothing.
+    /// The run has no result.
     Missing,
     /// A result that is not as it was written: which, and what is wrong.
     Damaged(String),
 }
 
-/// What was taken over from another store.
+/// Numbers of results that were copied from another store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Results that were not on record.
@@ -176,7 +177,7 @@ pub struct Imported {
 }
 
 impl Store {
-    /// Opens a store, or begins one. Whether one may write there is known before hours of runs, not after.
+    /// Opens a store, or creates one. Fails before any run if the directory cannot be written.
     ///
     /// # Errors
     /// A directory that cannot be used, or that holds something else.
@@ -193,8 +194,8 @@ impl Store {
                 if !guard.is_alone().map_err(|e| refused(e.into()))? {
                     return Err(StoreError::InUse { path, problem });
                 }
-                let (db, words) = replaced(&canonical, &problem).map_err(|e| e.in_store(dir))?;
-                warnings.push(words);
+                let (db, warning) = replaced(&canonical, &problem).map_err(|e| e.in_store(dir))?;
+                warnings.push(warning);
                 guard.share().map_err(|e| refused(e.into()))?;
                 db
             }
@@ -215,7 +216,7 @@ impl Store {
         Ok(Store { dir: canonical, guard: Some(guard), state: State::new(db, results), warnings })
     }
 
-    /// Opens a store that is there to read what it has, whoever writes meanwhile. Nothing in the directory changes.
+    /// Opens an existing store for reading. Other processes may write to it. Nothing in the directory changes.
     ///
     /// # Errors
     /// If the directory is not a store, or cannot be read.
@@ -237,7 +238,7 @@ impl Store {
         }
     }
 
-    /// What was found damaged on opening, in words for the user.
+    /// Messages about damage that was found on opening.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -247,7 +248,7 @@ impl Store {
         &self.dir
     }
 
-    /// Results on record.
+    /// Number of stored results.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -255,7 +256,7 @@ impl Store {
         self.state().db.query_row("SELECT COUNT(*) FROM entries", [], |row| row.get(0)).map_err(|e| self.failed(e))
     }
 
-    /// Whether nothing is on record.
+    /// Whether no result is stored.
     ///
     /// # Errors
     /// As [`Self::len`].
@@ -263,7 +264,7 @@ impl Store {
         Ok(self.len()? == 0)
     }
 
-    /// What is on record of a run.
+    /// Looks up the result of a run.
     pub fn get(&self, key: Key) -> Lookup {
         let mut state = self.state();
         match state.get(key) {
@@ -279,8 +280,8 @@ impl Store {
         }
     }
 
-    /// Places in `keys` of those that are not on record, ascending. Whether a result is as it was written shows when it
-    /// is read.
+    /// Places in `keys` of those without a stored result, ascending. Does not check results for damage; [`Self::get`]
+    /// does.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -303,10 +304,10 @@ impl Store {
         find().map_err(|e| self.failed(e))
     }
 
-    /// Puts a result on record at once, in place of what is there.
+    /// Stores a result at once, in place of an earlier one of this key.
     ///
     /// # Errors
-    /// If it cannot be written; everything recorded before stays.
+    /// If it cannot be written; earlier results stay.
     pub fn put(&self, key: Key, record: &Record) -> Result<(), StoreError> {
         let (content, list) = record.encode(key);
         let mut state = self.state();
@@ -333,7 +334,7 @@ impl Store {
         Ok(())
     }
 
-    /// A text that is stored with the results; `None` if it does not exist or is damaged.
+    /// A text that was stored with the results; `None` if there is none, or if it is damaged.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -345,7 +346,7 @@ impl Store {
         Ok(found.filter(|(text, sum)| document_checksum(name, text)[..] == sum[..]).map(|(text, _)| text))
     }
 
-    /// Keeps a text with the results. One that is there already stays as it is, unless it was damaged.
+    /// Stores a text with the results. Does not replace an existing text, unless that is damaged.
     ///
     /// # Errors
     /// As [`Self::put`].
@@ -358,8 +359,8 @@ impl Store {
         self.state().db.execute(insert, params![name, text, sum]).map(drop).map_err(|e| self.failed(e))
     }
 
-    /// Writes all results that are as they were written to one file, whole or not at all; how many, and how many are
-    /// damaged.
+    /// Writes all undamaged results to one file. Creates either the whole file or none. Returns the numbers of copied
+    /// and of damaged results.
     ///
     /// # Errors
     /// If the file cannot be written, or the database not read.
@@ -376,8 +377,8 @@ impl Store {
         Ok(copied)
     }
 
-    /// Takes over what an export has and this store has not. A result of another program's code is kept and never asked
-    /// for by this one.
+    /// Copies the results of an export that this store does not have. Results of another version's code are kept too,
+    /// but this version never looks them up.
     ///
     /// # Errors
     /// If the file is not an export, or the database cannot be written.
@@ -418,13 +419,13 @@ impl Store {
         StoreError::Database { path: self.dir.display().to_string(), cause: error.to_string() }
     }
 
-    /// Whoever opens the store next checks all of it.
+    /// Notes the damage, so that the next process to open the store checks all of it.
     fn met_damage(&self, state: &mut State) {
         state.damaged = true;
         self.note(state);
     }
 
-    /// For whoever opens the store next.
+    /// Writes the state to the lock's line, for the next process to open the store.
     fn note(&self, state: &State) {
         if let Some(guard) = &self.guard {
             guard.note(Noted { results: state.results, damaged: state.damaged });
@@ -436,7 +437,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if self.guard.is_some() && !state.damaged {
-            // What was committed is in the database then, and not beside it. It is as safe where this fails.
+            // Moves all commits from the write-ahead log into the database. If this fails, they are as safe in the log.
             let _ = state.db.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)");
         }
     }
@@ -447,12 +448,12 @@ impl State {
         Mutex::new(State { db, synced: Instant::now(), results, damaged: false, lists: BTreeMap::new() })
     }
 
-    /// The inner error says how it is damaged.
+    /// The inner error describes damage.
     fn get(&mut self, key: Key) -> rusqlite::Result<Result<Option<Record>, &'static str>> {
         let Some(found) = entry(&self.db, key)? else { return Ok(Ok(None)) };
         let Some(content) = found.content else { return Ok(Err("there is an entry and no result")) };
         if !found.whole {
-            return Ok(Err("the checksum of its entry is another"));
+            return Ok(Err("the checksum of its entry does not match"));
         }
         let State { db, lists, .. } = self;
         let mut failed = None;
@@ -528,7 +529,7 @@ fn entry(db: &Connection, key: Key) -> rusqlite::Result<Option<Entry>> {
     select.query_row([key.bytes()], read).optional()
 }
 
-/// Whether it took another's place.
+/// Stores a result. Returns whether it replaced another one.
 fn insert(db: &Connection, key: Key, content: &[u8]) -> rusqlite::Result<bool> {
     let mut old = db.prepare_cached("SELECT id FROM entries WHERE key = ?1")?;
     let old: Option<i64> = old.query_row([key.bytes()], |row| row.get(0)).optional()?;
@@ -553,13 +554,13 @@ fn document_checksum(name: &str, text: &str) -> [u8; 16] {
 
 /// Why a database cannot be used.
 enum Unusable {
-    /// SQLite says so, or its content is not what was written.
+    /// It is damaged: SQLite reports this, or its content is not what was written.
     Damaged(String),
-    /// It is somebody else's.
+    /// It is a database of another program.
     Foreign(String),
     /// A later version's.
     Newer(i64),
-    /// What keeps us from opening or writing it.
+    /// It cannot be opened or written.
     Refused(String),
 }
 
@@ -613,13 +614,13 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     };
     match error {
         SqliteFailure(e, _) => matches!(e.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
-        // A cell holds what nobody has written.
+        // A cell holds a value that no version of this program writes.
         FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..) => true,
         _ => false,
     }
 }
 
-/// Nothing that is stored in a database is run, and no cell is taken for what it is not.
+/// Makes SQLite run nothing that is stored in a database, and check the sizes of cells.
 fn confine(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -635,7 +636,7 @@ fn open_database_to_read(path: &Path) -> Result<Connection, Unusable> {
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // At rest where nobody may write: SQLite would want to put its shared memory beside it.
+    // In a directory that we may not write to, SQLite cannot create its shared memory: open the database as immutable.
     let beside = PathBuf::from(format!("{}-wal", path.display()));
     let writable = path.parent().is_some_and(|dir| nix::unistd::access(dir, nix::unistd::AccessFlags::W_OK).is_ok());
     let at_rest = !writable && !beside.exists();
@@ -680,8 +681,8 @@ fn open_whole(dir: &Path, noted: Noted) -> Result<Connection, Unusable> {
     }
     let whole = noted.damaged || bytes <= CHECKED_WHOLE;
     let check = if whole { "PRAGMA quick_check(1)" } else { "PRAGMA quick_check(entries)" };
-    let said: String = db.query_row(check, [], |row| row.get(0))?;
-    match said.as_str() {
+    let answer: String = db.query_row(check, [], |row| row.get(0))?;
+    match answer.as_str() {
         "ok" => Ok(db),
         problem => Err(Unusable::Damaged(problem.lines().next().unwrap_or_default().into())),
     }
@@ -720,7 +721,7 @@ fn version(db: &Connection) -> Result<i64, Unusable> {
     }
     let ours = found.len() == SCHEMA.len() && found.iter().flatten().all(|sql| SCHEMA.contains(&sql.as_str()));
     if application != APPLICATION && ours {
-        return Err(Unusable::Damaged("its mark is not the one that was made".into()));
+        return Err(Unusable::Damaged("its application id is another".into()));
     }
     if application != APPLICATION {
         return Err(Unusable::Foreign(format!("{DATABASE} is a database of something else: name another directory")));
@@ -730,11 +731,11 @@ fn version(db: &Connection) -> Result<i64, Unusable> {
     }
     match ours && version == FORMAT {
         true => Ok(version),
-        false => Err(Unusable::Damaged("its tables are not those that were made".into())),
+        false => Err(Unusable::Damaged("its tables are others".into())),
     }
 }
 
-/// How many entries there are, and a warning if some are not as they were written: those are dropped.
+/// Drops damaged entries. Returns the number of the others, and a warning if entries were dropped.
 fn check_entries(db: &Connection) -> rusqlite::Result<(u64, Option<String>)> {
     let (mut all, mut bad) = (0, Vec::new());
     let mut select = db.prepare("SELECT key, id, checksum FROM entries")?;
@@ -757,22 +758,22 @@ fn check_entries(db: &Connection) -> rusqlite::Result<(u64, Option<String>)> {
     Ok((all, warning))
 }
 
-/// Puts a damaged database aside; a new one with what could be read of it, and what there is to say.
+/// Renames a damaged database. Returns a new one with the readable results, and a message.
 fn replaced(dir: &Path, problem: &str) -> Result<(Connection, String), Unusable> {
     let aside = files::put_aside(dir).map_err(|e| Unusable::Refused(e.to_string()))?;
     let mut db = open_whole(dir, Noted::default())?;
     let kept = salvage(&aside, &mut db).unwrap_or_default();
-    let words = format!(
+    let message = format!(
         "{} is damaged ({problem}) and was put aside as {}; {} of its results could be read and are kept, the others are \
          made again",
         dir.join(DATABASE).display(),
         aside.file_name().unwrap_or_default().to_string_lossy(),
         kept.new,
     );
-    Ok((db, words))
+    Ok((db, message))
 }
 
-/// What can be read of a damaged database, from both of its ends.
+/// Copies the results that can be read of a damaged database, from both ends of its keys.
 fn salvage(aside: &Path, to: &mut Connection) -> rusqlite::Result<Imported> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let from = Connection::open_with_flags(aside, flags)?;
@@ -786,8 +787,8 @@ fn salvage(aside: &Path, to: &mut Connection) -> rusqlite::Result<Imported> {
     Ok(Imported { new, ..Imported::default() })
 }
 
-/// Copies the results that are as they were written and that `to` has not, in the order of their keys or against it; stops
-/// where `from` cannot be read, and keeps what was copied until then.
+/// Copies the undamaged results that `to` does not have, in ascending or descending order of their keys. Stops where
+/// `from` cannot be read, and keeps the results that were copied by then.
 fn copy(from: &Connection, to: &mut Connection, ascending: bool) -> rusqlite::Result<Imported> {
     let mut copied = Imported::default();
     let mut lists: BTreeMap<[u8; 16], Arc<Option<Vec<Metric>>>> = BTreeMap::new();

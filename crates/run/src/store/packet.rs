@@ -1,4 +1,4 @@
-//! Results on their way from one process to another, as bytes: metric lists first, each once, then the records.
+//! Results as bytes, to send them from one process to another: metric lists first, each once, then the records.
 //!
 //! ```text
 //! number of lists (4 bytes) | length, text | length, text ...
@@ -11,7 +11,7 @@ use super::record::{digest, MetricList, Record};
 use crate::key::Key;
 use crate::metrics::Metric;
 
-/// Bytes of these results.
+/// These results as bytes.
 pub fn pack(records: &[(Key, Record)]) -> Vec<u8> {
     let mut lists: BTreeMap<[u8; 16], String> = BTreeMap::new();
     let mut rows = Vec::new();
@@ -32,7 +32,7 @@ fn push(bytes: &mut Vec<u8>, part: &[u8]) {
     bytes.extend_from_slice(part);
 }
 
-/// The results of such bytes, in their order.
+/// The results in bytes from [`pack`], in their order.
 ///
 /// # Errors
 /// How they are damaged.

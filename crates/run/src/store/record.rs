@@ -1,4 +1,4 @@
-//! What is recorded of a run, as bytes under a checksum.
+//! The record of a run, as bytes with a checksum.
 //!
 //! ```text
 //! checksum (16 bytes) of key and rest | length of header (4 bytes) | header, JSON | values, 8 bytes each
@@ -14,14 +14,14 @@ use crate::batch::RunReport;
 use crate::key::Key;
 use crate::metrics::{Metric, MetricValue};
 
-/// A result on record.
+/// A stored result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What was run, for people.
+    /// Describes the run for the user.
     pub what: String,
-    /// How long the run took, ns of wall time; no part of any result.
+    /// Wall time of the run, ns; not a part of its result.
     pub wall_ns: u64,
-    /// What it gave, or why it failed.
+    /// Its report, or the message of its failure.
     pub outcome: Result<RunReport, String>,
 }
 
@@ -35,7 +35,7 @@ struct Header {
     hash: String,
     #[serde(default)]
     notes: Vec<String>,
-    /// Of the metric list.
+    /// Digest of the metric list.
     #[serde(default)]
     metrics: String,
 }
@@ -49,12 +49,12 @@ pub struct MetricList {
 impl MetricList {
     fn of(report: &RunReport) -> MetricList {
         let metrics: Vec<&Metric> = report.metrics.iter().map(|value| &value.metric).collect();
-        // Strings and an enum: there is nothing that could fail.
+        // Strings and an enum: this cannot fail.
         let text = serde_json::to_string(&metrics).unwrap_or_else(|e| unreachable!("{e}"));
         MetricList { digest: digest(text.as_bytes()), text }
     }
 
-    /// What a text that was kept under this hash lists; none if it was damaged.
+    /// The metrics in a text that was stored under this hash; `None` if the text is damaged.
     pub fn read(expected: [u8; 16], text: &[u8]) -> Option<Vec<Metric>> {
         (digest(text) == expected).then(|| serde_json::from_slice(text).ok()).flatten()
     }

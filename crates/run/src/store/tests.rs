@@ -47,7 +47,7 @@ fn a_result_comes_back_as_it_was_put() {
     assert_eq!(store.get(key(7)), Lookup::Found(record(7)));
 }
 
-/// More than one query looks up.
+/// More keys than one query looks up.
 #[test]
 fn what_is_missing_is_found_among_many() {
     let dir = tempfile::tempdir().unwrap();
@@ -102,11 +102,11 @@ fn no_link_is_followed() {
         drop(filled(dir.path(), 2));
         let _ = fs::remove_file(dir.path().join(name));
         for link in [|to: &Path, at: &Path| symlink(to, at), |to: &Path, at: &Path| fs::hard_link(to, at)] {
-            fs::write(&victim, "what nobody may touch").unwrap();
+            fs::write(&victim, "not to be changed").unwrap();
             link(&victim, &dir.path().join(name)).unwrap();
             let words = refused(dir.path());
             assert!(words.contains(name) && words.contains("link"), "{words}");
-            assert_eq!(fs::read_to_string(&victim).unwrap(), "what nobody may touch");
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "not to be changed");
             fs::remove_file(dir.path().join(name)).unwrap();
         }
         symlink(outside.path().join("not there"), dir.path().join(name)).unwrap();
@@ -119,7 +119,7 @@ fn no_link_is_followed() {
 }
 
 #[test]
-fn what_is_not_a_store_of_this_version_is_refused_by_name() {
+fn a_store_of_another_version_is_refused_by_name() {
     let fresh = || tempfile::tempdir().unwrap();
     let dir = fresh();
     fs::create_dir_all(dir.path().join("0123456789abcdef0123456789abcdef/01")).unwrap();
@@ -165,7 +165,7 @@ fn packed_results_come_out_as_they_were_and_damaged_ones_do_not() {
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 4;
-        // A list that nobody needs may be damaged.
+        // A list that no result needs may be damaged.
         assert!(unpack(&damaged).ok().is_none_or(|found| found == records), "{at}");
     }
 }
@@ -187,7 +187,7 @@ fn nothing_that_is_stored_is_run() {
 fn a_damaged_database_that_others_use_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let user = filled(dir.path(), 3);
-    // As it would be read by whoever comes next.
+    // As the next process would read it.
     user.state().db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     fs::write(dir.path().join(DATABASE), "no database at all, but long enough to be taken for one").unwrap();
     assert!(refused(dir.path()).contains("other processes use it"));

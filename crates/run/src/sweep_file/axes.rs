@@ -32,7 +32,7 @@ impl Reader<'_> {
         self.switched(&switches)
     }
 
-    /// A feature needs or excludes another: what holds for each two of them holds for all.
+    /// Checks features that need or exclude others: if each two go together, all do.
     fn switched(&self, switches: &[(Node, Vec<String>)]) -> FileResult<()> {
         let Some((first, _)) = switches.first() else { return Ok(()) };
         self.few(first, self.scheds.len() * 4 * switches.len() * switches.len())?;
@@ -66,7 +66,7 @@ impl Reader<'_> {
             self.few(&node, self.boards.len() * self.works.len() * pieces.len())?;
             for (level, piece) in nodes.iter().zip(&pieces) {
                 for (work, board) in self.works.iter().flat_map(|work| self.boards.iter().map(move |b| (work, b))) {
-                    // A flag that is off adds nothing, but there must be such a flag.
+                    // A flag that is off adds nothing to the name; check that there is such a flag.
                     let asked = if piece.is_empty() { name } else { piece };
                     self.finder.runs(work, asked, board, level)?;
                 }
@@ -92,7 +92,7 @@ impl Reader<'_> {
             })
             .collect();
         match wholes.as_slice() {
-            // An unknown option is reported with its first level.
+            // The first level reports an unknown option.
             [] => Ok(false),
             [Some(first), others @ ..] if others.iter().all(|whole| *whole == Some(*first)) => Ok(*first),
             _ => Err(no_range(name, node)),
@@ -112,7 +112,7 @@ impl Reader<'_> {
                 }
             };
             let (levels, nodes) = levels(&given, self.design, false)?;
-            // Bounds, and orders between figures, hold between two values if they hold for both.
+            // If bounds and orders between figures hold for two values, they hold for all values between them.
             for (value, level) in least_and_greatest(&nodes)? {
                 for board in &self.boards {
                     perturbed(&board.machine, path, way.by(value)).map_err(|e| fault_at(level, &e))?;
@@ -150,7 +150,7 @@ impl Reader<'_> {
         self.scheds.iter().try_for_each(fits).map_err(|e| fault_at(level, &e))
     }
 
-    /// A floor above the ceiling is refused: each level of one limit of clamps must go with each of the other.
+    /// Refuses a lower limit of clamps above the upper limit: each level of one must go with each level of the other.
     pub(super) fn uncrossed(&self, fixed: Option<&Fields>, axes: &Fields) -> FileResult<()> {
         let [min, max, _] = ClampLimits::NAMES;
         let greatest = self.limits(axes, min)?.into_iter().max_by_key(|(value, _)| *value);
@@ -180,7 +180,7 @@ impl Reader<'_> {
 /// Settings that take one of a few values.
 const WORDS: [&str; 3] = ["hz", "governor", "idle_governor"];
 
-/// Limits of clamps have one name: by two, one would be set twice.
+/// Refuses the long name of a limit of clamps: with two names, one limit could be two axes.
 pub(super) fn called(name: &str, node: &Node) -> FileResult<()> {
     match name.strip_prefix("kernel.").filter(|bare| ClampLimits::NAMES.contains(bare)) {
         Some(bare) => Err(node.fault_at_key(format!("`{name}` is called `{bare}` here"))),
@@ -200,14 +200,14 @@ fn feature(name: &str, node: &Node) -> FileResult<&'static FeatureInfo> {
         return Err(fault.hint(near(name, all.iter().map(|f| f.name), "`fairground feature list` shows all features")));
     };
     if !found.values.is_empty() {
-        let fault = node.fault_at_key(format!("feature `{name}` is not a switch that is off or on"));
+        let fault = node.fault_at_key(format!("feature `{name}` is not off or on"));
         let values = found.values.join(", ");
         return Err(fault.hint(format!("it has {values}: list schedulers, as fair:PRESET+{name}={}", found.values[0])));
     }
     Ok(found)
 }
 
-/// That a machine has a figure.
+/// Checks that a machine has a figure.
 fn figure(path: &str, node: &Node, board: &Board) -> FileResult<()> {
     let machine = &board.machine;
     match machine.figures.iter().any(|figure| figure.path == path) {
@@ -220,7 +220,7 @@ fn figure(path: &str, node: &Node, board: &Board) -> FileResult<()> {
     }
 }
 
-/// Of figures, which are zero or more.
+/// The least and the greatest level of figures, which are zero or more.
 fn least_and_greatest<'n, 'a>(nodes: &'n [Node<'a>]) -> FileResult<Vec<(f64, &'n Node<'a>)>> {
     let mut levels = nodes.iter().map(|node| Ok((node.number()?.0, node))).collect::<FileResult<Vec<_>>>()?;
     levels.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -228,7 +228,7 @@ fn least_and_greatest<'n, 'a>(nodes: &'n [Node<'a>]) -> FileResult<Vec<(f64, &'n
     Ok(levels)
 }
 
-/// The nearest of names that are too many to list, and where they are listed.
+/// A hint with the nearest name, if there is one, and where all names are listed.
 fn near<'n>(name: &str, names: impl Iterator<Item = &'n str>, all: &str) -> String {
     match nearest(name, names) {
         Some(near) => format!("did you mean `{near}`? {all}"),
@@ -242,7 +242,7 @@ fn piece(option: &str, level: &Node) -> FileResult<String> {
         Data::Bool(false) => String::new(),
         Data::Bool(true) => option.into(),
         Data::Text(text) if text.contains(',') => {
-            return Err(level.fault(format!("{text:?} is not an option value")).hint("expected one without commas"));
+            return Err(level.fault(format!("{text:?} contains a comma")).hint("expected a value without commas"));
         }
         Data::Text(text) => format!("{option}={text}"),
         Data::Int(value) => format!("{option}={value}"),

@@ -1,4 +1,4 @@
-//! Levels of axes as they are written: lists and ranges.
+//! Reads the levels of axes: lists and ranges.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Design, Levels, Range};
 /// Most levels of an axis.
 const MAX_LEVELS: usize = 10_000;
 
-/// The elements of a list of levels: there are some, and none twice.
+/// The elements of a list of levels: at least one, and none twice.
 pub(super) fn listed<'a>(node: &Node<'a>) -> FileResult<Vec<Node<'a>>> {
     let levels = node.elements()?;
     if levels.is_empty() {
@@ -52,12 +52,12 @@ pub(super) fn number(node: &Node) -> FileResult<f64> {
     }
 }
 
-/// Whether levels are given by their ends.
+/// Whether levels are a range, given by its ends.
 pub(super) fn is_range(node: &Node) -> bool {
     matches!(node.tree.data, Data::Table(_))
 }
 
-/// Levels of numbers, listed or as a range; with the places of all, or of the ends.
+/// Levels of numbers, as a list or a range; with the nodes of all levels, or of the ends.
 pub(super) fn levels<'a>(node: &Node<'a>, design: Design, whole: bool) -> FileResult<(Levels, Vec<Node<'a>>)> {
     if is_range(node) {
         let (range, ends) = range(node, design, whole)?;
@@ -67,7 +67,7 @@ pub(super) fn levels<'a>(node: &Node<'a>, design: Design, whole: bool) -> FileRe
     Ok((Levels::Listed(nodes.iter().map(value).collect::<FileResult<_>>()?), nodes))
 }
 
-/// `{ low = 1, high = 40, log = true }`; with its ends.
+/// Reads `{ low = 1, high = 40, log = true }`; returns the range and the nodes of its ends.
 fn range<'a>(node: &Node<'a>, design: Design, whole: bool) -> FileResult<(Range, [Node<'a>; 2])> {
     let fields = node.table(&["low", "high", "log"])?;
     let ends = [fields.need("low")?, fields.need("high")?];

@@ -1,4 +1,4 @@
-//! What the levels of a sweep name, looked up.
+//! Looks up the names in the levels of a sweep.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,21 +19,21 @@ use crate::sched_spec::{SchedSpec, SchedSpecError};
 /// Largest shared object of a kernel, MiB.
 const MAX_LIBRARY_MIB: u64 = 512;
 
-/// A machine with the CPUs that are named behind it.
+/// A machine, with the CPUs that its name selects.
 pub(super) struct Board {
     pub machine: Arc<Machine>,
     pub cpus: Option<CpuMask>,
 }
 
-/// A workload as typed.
+/// A workload, as written in the file.
 pub(super) struct Work {
     pub typed: String,
-    /// The file that it is; none: a built-in.
+    /// Its file; `None` if it is a built-in.
     pub file: Option<String>,
 }
 
 impl Work {
-    /// With further options.
+    /// Its name with further options.
     pub fn with(&self, piece: &str) -> String {
         let bare = self.file.as_ref() == Some(&self.typed) || !self.typed.contains(':');
         match (piece, bare) {
@@ -44,7 +44,7 @@ impl Work {
     }
 }
 
-/// Finds what names stand for, and keeps what does not come with the program.
+/// Looks up names, and keeps the content of files and kernels, which other computers may lack.
 pub(super) struct Finder<'a> {
     dir: &'a Path,
     pub inputs: Inputs,
@@ -56,7 +56,7 @@ impl<'a> Finder<'a> {
         Finder { dir, inputs, machines: BTreeMap::new() }
     }
 
-    /// A preset, content of that name, or a file.
+    /// The machine of a preset, an input or a file.
     pub fn machine(&mut self, node: &Node) -> FileResult<Board> {
         let typed = node.text()?;
         let MachineSpec { name, subset } = MachineSpec::parse(typed);
@@ -81,7 +81,7 @@ impl<'a> Finder<'a> {
         Ok(Board { machine, cpus })
     }
 
-    /// A built-in, content of that name, or a file.
+    /// The workload of a built-in, an input or a file.
     pub fn workload(&mut self, node: &Node) -> FileResult<Work> {
         let typed = node.text()?;
         let names = || [Some(typed), typed.rsplit_once(':').map(|(name, _)| name)].into_iter().flatten();
@@ -104,7 +104,7 @@ impl<'a> Finder<'a> {
         Ok(Work { typed: typed.into(), file: file.map(str::to_owned) })
     }
 
-    /// Whether a machine can run a workload with this option; `node` is where it is asked for.
+    /// Checks that a machine can run a workload with this option; `node` is the place in the file.
     pub fn runs(&self, work: &Work, piece: &str, board: &Board, node: &Node) -> FileResult<()> {
         let content = work.file.as_deref().and_then(|name| Some((name, self.inputs.workloads.get(name)?.as_slice())));
         let found = run_spec::workload(&work.with(piece), content, &board.machine, board.cpus.as_ref());
@@ -112,7 +112,7 @@ impl<'a> Finder<'a> {
         endless_refused(warnings).map(drop).map_err(|e| fault_at(node, &e))
     }
 
-    /// Our own scheduler, a kernel on record, or the library of one.
+    /// Our own scheduler, a kernel with a build record, or the library of a kernel.
     pub fn sched(&mut self, node: &Node) -> FileResult<SchedSpec> {
         let typed = node.text()?;
         let Some(name) = typed.strip_prefix("linux:") else {
@@ -138,7 +138,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The fault that `error` tells, at this place.
+/// The error as a fault at `node`.
 pub(super) fn fault_at(node: &Node, error: &dyn Diagnostic) -> Box<FileError> {
     let fault = node.fault(error.to_string().trim_end());
     match error.help() {
@@ -147,10 +147,10 @@ pub(super) fn fault_at(node: &Node, error: &dyn Diagnostic) -> Box<FileError> {
     }
 }
 
-/// The bytes of a file that is not too long.
+/// The bytes of a file; refuses one that is longer than the limit.
 fn content(node: &Node, path: PathBuf, limit_mib: u64) -> FileResult<Vec<u8>> {
     let refused = |why: String| node.fault(format!("cannot read {}: {why}", path.display()));
-    // Asked first: opening a pipe would wait for its writer.
+    // Checked before the file is opened: to open a pipe would wait for its writer.
     if !path.is_file() {
         return Err(refused("there is no such file".into()));
     }

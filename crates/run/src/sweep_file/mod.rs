@@ -1,9 +1,9 @@
 //! Sweeps: many runs over machines, workloads, schedulers, features and figures, planned in a file.
 //!
-//! [`SweepFile::load`] reads such a file and refuses what cannot be run before anything runs: each level of each axis is
-//! looked up, and an error names the place of what was not found. A run of a sweep is plain data, a
-//! [`RunSpec`](crate::run_spec::RunSpec); files that it names (machines, workloads, built kernels) come with it as
-//! [`Inputs`], so that it gives the same result wherever it is carried out.
+//! [`SweepFile::load`] reads such a file and checks all of it before any run. It looks up each level of each axis; an
+//! error names the place of an unknown name. A run of a sweep is plain data, a
+//! [`RunSpec`](crate::run_spec::RunSpec). The files that it names (machines, workloads, built kernels) come with it as
+//! [`Inputs`], so that it has the same result on every computer.
 //!
 //! ```
 //! use fairground_run::run_spec::Inputs;
@@ -47,19 +47,19 @@ pub struct SweepFile {
     pub name: String,
     /// How points are chosen.
     pub design: Design,
-    /// How many there are; none for a grid, which has all.
+    /// Number of points; `None` for a grid, which has all combinations.
     pub points: Option<u32>,
-    /// Which draw of them.
+    /// Seed of the draw of points.
     pub draw: u32,
     /// Runs at each point, with seeds 1, 2, ...
     pub seeds: u32,
-    /// What does not vary: `machine`, `workload`, `sched`.
+    /// The names that do not vary: `machine`, `workload`, `sched`.
     pub fixed: BTreeMap<&'static str, String>,
     /// The settings that do not vary, by their names.
     pub settings: Vec<(String, Value)>,
-    /// What varies.
+    /// The axes.
     pub axes: Vec<Axis>,
-    /// What is named and does not come with the program.
+    /// Content of the files and kernels that the sweep names.
     #[serde(skip)]
     pub inputs: Inputs,
 }
@@ -70,27 +70,28 @@ pub struct SweepFile {
 pub enum Design {
     /// Every level with every other.
     Grid,
-    /// A Latin hypercube.
+    /// Random points: a Latin hypercube.
     Random,
-    /// A sequence that fills the space evenly.
+    /// A Sobol sequence, which fills the space evenly.
     Sobol,
-    /// Pairs of such points, and mixtures of each pair, from which indices of sensitivity are estimated.
+    /// Pairs of Sobol points and mixtures of each pair, to estimate sensitivity indices.
     Saltelli,
 }
 
-/// Something that varies.
+/// An axis of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
-    /// As the column of tables.
+    /// Name of its column in tables.
     pub name: String,
     /// What it is.
     pub kind: Kind,
-    /// How a figure is turned.
+    /// How a figure is perturbed.
     pub way: Option<Way>,
     /// What it takes.
     #[serde(flatten)]
     pub levels: Levels,
-    /// Of a feature or an option: what each level adds to the name of scheduler or workload; empty for a range.
+    /// For a feature or an option: the text that each level adds to the name of scheduler or workload. Empty for a
+    /// range.
     pub pieces: Vec<String>,
 }
 
@@ -114,14 +115,14 @@ pub enum Kind {
     Setting,
 }
 
-/// What an axis takes.
+/// Values of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Levels {
     /// One of these.
     #[serde(rename = "levels")]
     Listed(Vec<Value>),
-    /// Anything in between.
+    /// Any number in a range.
     Range(Range),
 }
 
@@ -132,9 +133,9 @@ pub struct Range {
     pub low: f64,
     /// Greatest.
     pub high: f64,
-    /// Spread evenly by ratio.
+    /// Whether levels are spread evenly by ratio.
     pub log: bool,
-    /// Whole numbers alone.
+    /// Whether levels are whole numbers.
     pub whole: bool,
 }
 
@@ -159,7 +160,7 @@ impl SweepFile {
     /// Reads an experiment file; files that it names are relative to it.
     ///
     /// # Errors
-    /// If it cannot be read, or a level of it names nothing.
+    /// If the file cannot be read, or a level of it is unknown or invalid.
     pub fn load(path: &Path) -> Result<SweepFile, SweepFileError> {
         let unreadable = |cause| SweepFileError::Unreadable { path: path.into(), cause };
         let mut text = String::new();
@@ -172,8 +173,7 @@ impl SweepFile {
         Ok(SweepFile::read(&path.display().to_string(), &text, dir, Inputs::default())?)
     }
 
-    /// Reads the text of an experiment file. `inputs` are content that it may name besides files, which are relative to
-    /// `dir`.
+    /// Reads the text of an experiment file. It may name `inputs`, and files relative to `dir`.
     ///
     /// # Errors
     /// The first fault.

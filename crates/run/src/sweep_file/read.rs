@@ -18,11 +18,11 @@ use crate::sched_spec::SchedSpec;
 
 /// Most runs at each point.
 const MAX_SEEDS: u32 = 1_000_000;
-/// Most points that are drawn, which are kept: a grid's are not.
+/// Most points of a draw, which are kept in memory; those of a grid are not.
 const MAX_POINTS: u32 = 65_536;
-/// Most combinations that are looked up before anything runs.
+/// Most combinations that are checked before any run.
 const MAX_CHECKS: usize = 100_000;
-/// Columns of the result table that are not axes.
+/// Columns of tables that are not axes.
 const TAKEN: [&str; 2] = ["seed", "hash"];
 
 const DESIGNS: [(&str, Design); 4] =
@@ -103,7 +103,7 @@ fn label(node: &Node) -> FileResult<String> {
         true => Ok(name.into()),
         false => {
             let fault = node.fault(format!("{name:?} is not a valid name"));
-            Err(fault.hint("expected up to 64 letters, digits, `-`, `_` and `.`, the first not a `.`"))
+            Err(fault.hint("expected letters, digits, `-`, `_` and `.`, up to 64, the first not a `.`"))
         }
     }
 }
@@ -165,9 +165,9 @@ impl Reader<'_> {
         let mut alone = BTreeMap::new();
         for (key, kind) in [("machine", Kind::Machine), ("workload", Kind::Workload), ("sched", Kind::Sched)] {
             let nodes = match (fixed.and_then(|fixed| fixed.get(key)), axes.get(key)) {
-                (Some(one), None) => {
-                    alone.insert(key, one.text()?.to_owned());
-                    vec![one]
+                (Some(value), None) => {
+                    alone.insert(key, value.text()?.to_owned());
+                    vec![value]
                 }
                 (None, Some(axis)) => {
                     let levels = listed(&axis)?;
@@ -192,7 +192,7 @@ impl Reader<'_> {
         Ok(alone)
     }
 
-    /// In the order machine, workload, scheduler: each must go with those before.
+    /// Looks up one kind, in the order machine, workload, scheduler: each must fit those before.
     fn look_up(&mut self, kind: Kind, node: &Node) -> FileResult<()> {
         match kind {
             Kind::Machine => {
@@ -218,7 +218,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is looked up before anything runs must not take hours itself.
+    /// Limits the number of combinations to check, which would take hours otherwise.
     pub fn few(&self, node: &Node, checks: usize) -> FileResult<()> {
         match checks > MAX_CHECKS {
             false => Ok(()),
