@@ -1,4 +1,4 @@
-//! Puts the hash of all code that a run's result depends on into the program: part of each result's key.
+//! Sets `FAIRGROUND_CODE` to the hash of all code that a run's result depends on. It is part of each result's key.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! Hash of the code that a run's result depends on: whole crates, found from the manifests, never from a list.
+//! Hash of the code that a run's result depends on: whole crates. They are found from the manifests, not from a list.
 //!
-//! 1. The crates are those that a package depends on, and those that they depend on: dependencies in their `Cargo.toml`
+//! 1. The crates are a package, and all crates that it depends on, directly or not: dependencies in their `Cargo.toml`
 //!    that the workspace's `Cargo.toml` has by path.
-//! 2. Of each crate all files, and what its sources name by a path that leads out of it (`include_str!("../../..")`,
-//!    `policy/` in a build script); not the folders `tests`, `benches` and `examples`.
-//! 3. Of each file what is left without comments and tests (see `strip.rs`): to change these keeps results.
+//! 2. All files of each crate are hashed, and the files that its sources name by a path out of the crate
+//!    (`include_str!("../../..")`, `policy/` in a build script); not the folders `tests`, `benches` and `examples`.
+//! 3. The text of each file is hashed without comments and tests (see `strip.rs`): a change of these keeps results.
 //!
 //! `Cargo.lock` stands for all other crates. Machine files are left out: the content of a run's machine is in its key.
 
@@ -16,10 +16,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::strip;
 
-/// Data whose content is part of each key: a change of one machine keeps the results on all others.
+/// Folder of machine files. The key has the content of the run's machine: a change of one keeps the results on others.
 const IN_EACH_KEY: &str = "machines";
 
-/// Folders of which no result depends.
+/// Folders that no result depends on.
 const NO_SOURCES: [&str; 4] = ["tests", "benches", "examples", "target"];
 
 /// The files that are hashed, by their paths below the workspace, and the crates that they belong to.
@@ -34,16 +34,16 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// What the result of `package` depends on.
+    /// The sources that the results of `package` depend on.
     pub fn of(workspace: &Path, package: &str) -> Result<Sources, String> {
         let mut sources = Sources { crates: closure(workspace, package)?, ..Sources::default() };
-        for of_all in ["Cargo.lock", "Cargo.toml"] {
-            sources.read(workspace, Path::new(of_all), &mut BTreeSet::new())?;
+        for file in ["Cargo.lock", "Cargo.toml"] {
+            sources.read(workspace, Path::new(file), &mut BTreeSet::new())?;
         }
         for dir in sources.crates.clone() {
             let mut named = BTreeSet::new();
             sources.walk(workspace, &dir, &mut named)?;
-            // Its own files, and the directories above it, do not count as inputs from elsewhere.
+            // The crate's own files, and directories that contain it, are not files outside of it.
             named.retain(|path| !path.starts_with(&dir) && !dir.starts_with(path) && !path.starts_with(IN_EACH_KEY));
             for path in named {
                 sources.walk(workspace, &path, &mut BTreeSet::new())?;
@@ -53,7 +53,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// 32 hex digits.
+    /// The hash, 32 hex digits.
     pub fn hash(&self) -> String {
         let mut hash = Xxh3::new();
         for (path, text) in &self.files {
@@ -65,7 +65,7 @@ impl Sources {
         format!("{:032x}", hash.digest128())
     }
 
-    /// A file, or all files below a directory. Paths that sources name are added to `named`.
+    /// Reads a file, or all files below a directory. Adds the paths that sources name to `named`.
     fn walk(&mut self, workspace: &Path, path: &Path, named: &mut BTreeSet<PathBuf>) -> Result<(), String> {
         if !workspace.join(path).is_dir() {
             return self.read(workspace, path, named);
@@ -103,7 +103,7 @@ impl Sources {
             (_, Some("rs")) => {
                 let stripped = strip::rust(&source);
                 for up in &stripped.paths {
-                    // A source means its own directory, a build script that of its crate.
+                    // A path is relative to the directory of the source; in a build script, to that of the crate.
                     let crate_dir: PathBuf = path.components().take(2).collect();
                     let from = [path.parent().unwrap_or(Path::new("")), &crate_dir];
                     let found = from.into_iter().filter_map(|dir| normal(&dir.join(up)));
@@ -119,7 +119,7 @@ impl Sources {
     }
 }
 
-/// Where a file's modules that are files lie.
+/// The directory that a file's modules are in.
 fn home_of_modules(file: &Path) -> PathBuf {
     let dir = file.parent().unwrap_or(Path::new(""));
     match file.file_stem().and_then(|stem| stem.to_str()) {
@@ -128,14 +128,14 @@ fn home_of_modules(file: &Path) -> PathBuf {
     }
 }
 
-/// Not what editors and merges leave, documents, nor folders of tests.
+/// Whether this is a source: not a document, a leftover of an editor or a merge, or a folder of tests.
 fn is_source(name: &str, path: &Path) -> bool {
     let left = name.starts_with('.') || [".orig", ".md", "~"].iter().any(|end| name.ends_with(end));
     let of_tests = NO_SOURCES.contains(&name) && path.is_dir();
     !left && !of_tests
 }
 
-/// Without `..`; none if it leads out of the workspace.
+/// The path without `..`; `None` if it leads out of the workspace.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for part in path.components() {

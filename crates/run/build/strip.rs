@@ -1,17 +1,17 @@
-//! Source text without what no result depends on: comments, tests, layout.
+//! Source text without the parts that no result depends on: comments, tests, layout.
 
-/// What is left of a Rust source.
+/// A Rust source without comments and tests.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stripped {
-    /// Its tokens, one a line.
+    /// Its tokens, one per line.
     pub text: String,
-    /// Modules in files of their own that only tests have: `#[cfg(test)] mod NAME;`.
+    /// Modules in separate files that are compiled for tests only: `#[cfg(test)] mod NAME;`.
     pub test_modules: Vec<String>,
-    /// String literals that lead up out of a directory: `../../policy`.
+    /// String literals that are paths out of a directory: `../../policy`.
     pub paths: Vec<String>,
 }
 
-/// A Rust source without comments, and without items under `#[cfg(test)]`.
+/// Strips a Rust source of comments and of items under `#[cfg(test)]`.
 pub fn rust(source: &str) -> Stripped {
     let mut tokens = Lexer { text: source, at: 0 }.collect::<Vec<&str>>();
     let test_modules = remove_tests(&mut tokens);
@@ -20,7 +20,7 @@ pub fn rust(source: &str) -> Stripped {
     Stripped { text: tokens.join("\n"), test_modules, paths }
 }
 
-/// A C source without comments; its lines stay lines, for the preprocessor.
+/// Strips a C source of comments. Lines stay lines, for the preprocessor.
 pub fn c(source: &str) -> String {
     let bytes = source.as_bytes();
     let mut bare = Vec::with_capacity(bytes.len());
@@ -50,7 +50,7 @@ pub fn c(source: &str) -> String {
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// A Cargo manifest without comments and without what only tests depend on.
+/// Strips a Cargo manifest of comments and of the dependencies of tests.
 pub fn manifest(source: &str) -> String {
     let mut of_tests = false;
     let mut left = Vec::new();
@@ -65,7 +65,7 @@ pub fn manifest(source: &str) -> String {
     left.join("\n")
 }
 
-/// Bytes of a literal that begins with `quote`, both quotes included; the rest of the text if it does not end.
+/// Length in bytes of a literal that begins with `quote`, with both quotes; the whole text if the literal does not end.
 fn quoted(text: &str, quote: u8) -> usize {
     let bytes = text.as_bytes();
     let mut at = 1;
@@ -79,7 +79,7 @@ fn quoted(text: &str, quote: u8) -> usize {
     bytes.len()
 }
 
-/// Cuts a Rust source into tokens, without comments and blanks.
+/// Splits a Rust source into tokens; skips comments and blanks.
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -107,7 +107,7 @@ impl<'a> Iterator for Lexer<'a> {
     }
 }
 
-/// Bytes of a block comment, which may hold others.
+/// Length in bytes of a block comment, which may contain others.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {
@@ -126,7 +126,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Bytes of the token with which `text` begins.
+/// Length in bytes of the token at the start of `text`.
 fn token(text: &str, first: char) -> usize {
     let word = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
     match first {
@@ -142,7 +142,7 @@ fn token(text: &str, first: char) -> usize {
     }
 }
 
-/// `r##"..."##`; an identifier like `r#type` is only its first letter here, which does as well.
+/// Length of a raw string, `r##"..."##`. An identifier like `r#type` is split into several tokens, which is no problem.
 fn raw_string(text: &str, prefix: usize) -> usize {
     let hashes = text[prefix..].bytes().take_while(|b| *b == b'#').count();
     let begin = prefix + hashes;
@@ -153,7 +153,7 @@ fn raw_string(text: &str, prefix: usize) -> usize {
     text[begin + 1..].find(&end).map_or(text.len(), |found| begin + 1 + found + end.len())
 }
 
-/// `'a'` or `'\n'`, else the lifetime `'a`.
+/// Length of a character, `'a'` or `'\n'`, else of a lifetime, `'a`.
 fn character_or_lifetime(text: &str) -> usize {
     let mut chars = text[1..].char_indices();
     match (chars.next(), chars.next()) {
@@ -163,7 +163,7 @@ fn character_or_lifetime(text: &str) -> usize {
     }
 }
 
-/// Removes each item under `#[cfg(test)]`; the names of modules among them that are files of their own.
+/// Removes each item under `#[cfg(test)]`. Returns the names of the modules among them that are in separate files.
 fn remove_tests(tokens: &mut Vec<&str>) -> Vec<String> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut modules = Vec::new();
@@ -188,7 +188,7 @@ fn remove_tests(tokens: &mut Vec<&str>) -> Vec<String> {
     modules
 }
 
-/// Tokens of the bracketed group with which `tokens` begin; 1 if they begin with none.
+/// Number of tokens of the bracketed group at the start of `tokens`; 1 if there is none.
 fn group(tokens: &[&str]) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate() {
@@ -204,7 +204,7 @@ fn group(tokens: &[&str]) -> usize {
     tokens.len()
 }
 
-/// Whether an item with braces in it goes on behind them: `use a::{b, c};`.
+/// Whether an item ends with a semicolon, also after braces: `use a::{b, c};`.
 fn ends_by_semicolon(tokens: &[&str]) -> bool {
     let visibility = match tokens {
         ["pub", "(", ..] => 1 + group(&tokens[1..]),
@@ -218,7 +218,7 @@ fn ends_by_semicolon(tokens: &[&str]) -> bool {
     }
 }
 
-/// Tokens of an item: to its semicolon or its block; of a field or an arm to its comma.
+/// Number of tokens of an item, up to its semicolon or its block; of a field or an arm, up to its comma.
 fn item_length(tokens: &[&str]) -> usize {
     const ITEMS: [&str; 17] = [
         "pub",

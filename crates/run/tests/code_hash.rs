@@ -12,7 +12,7 @@ use code_hash::Sources;
 
 const PACKAGE: &str = "fairground-run";
 
-/// The sources of runs, in a directory of their own.
+/// A copy of the sources of runs, in a temporary directory.
 struct Copy {
     dir: tempfile::TempDir,
     sources: Sources,
@@ -35,7 +35,7 @@ impl Copy {
         Sources::of(self.dir.path(), PACKAGE).unwrap().hash()
     }
 
-    /// The hash with `text` at the end of a file, which is as it was afterwards.
+    /// The hash with `text` at the end of a file. Restores the file.
     fn with(&self, file: &Path, text: &str) -> String {
         let path = self.dir.path().join(file);
         let before = fs::read(&path).unwrap();
@@ -59,10 +59,10 @@ impl Copy {
 fn a_line_of_any_crate_that_can_influence_a_run_changes_the_key_and_no_comment_and_no_test_does() {
     let copy = Copy::new();
     let plain = copy.hash();
-    assert_eq!(plain, copy.sources.hash(), "the copy is whole");
+    assert_eq!(plain, copy.sources.hash(), "the copy is complete");
     let sources = copy.one_source_each();
     let crates: Vec<&str> = sources.iter().filter_map(|file| file.to_str()?.split("/src/").next()).collect();
-    // Runs are made by these; that the list is longer one day is as it should be.
+    // Results depend on at least these crates.
     for name in ["machine", "workload", "sim", "fair", "trace", "linux", "run"] {
         assert!(crates.contains(&&*format!("crates/{name}")), "{name} is not among {crates:?}");
     }
@@ -93,7 +93,7 @@ fn a_crate_that_runs_begin_to_depend_on_is_hashed_and_files_of_tests_are_not() {
     };
     write("crates/extra/Cargo.toml", "[package]\nname = \"fairground-extra\"\n");
     write("crates/extra/src/lib.rs", "pub fn f() -> u8 { 1 }\n#[cfg(test)]\nmod kit;\n");
-    assert_eq!(copy.hash(), plain, "nobody depends on it");
+    assert_eq!(copy.hash(), plain, "no crate depends on it");
     let append = |path: &str, text: &str| {
         let before = fs::read_to_string(copy.dir.path().join(path)).unwrap();
         write(path, &format!("{before}\n{text}\n"));

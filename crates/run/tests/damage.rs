@@ -1,4 +1,5 @@
-//! Damaged stores: no wrong result is served, and none is lost without a word. `FAIRGROUND_DAMAGES` is how many.
+//! Damaged stores: a store returns no wrong result, and loses none without a message. `FAIRGROUND_DAMAGES`: number of
+//! damaged stores.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +25,7 @@ fn record(n: u64) -> Record {
     Record { what: format!("run {n}"), wall_ns: n, outcome }
 }
 
-/// Numbers from a seed, for tests alone.
+/// Random numbers.
 struct Draws(u64);
 
 impl Draws {
@@ -43,7 +44,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What was done, in words.
+/// Damages a file at random. Returns a description.
 fn damage(dir: &Path, draws: &mut Draws) -> String {
     let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
@@ -68,7 +69,7 @@ fn damage(dir: &Path, draws: &mut Draws) -> String {
             format!("{name}: pages at {a} and {b} swapped")
         }
         3 if name == "results.sqlite" => {
-            // Two results under each other's keys, as no accident of a disk would do it.
+            // Swaps two results, which a disk error would not do.
             let db = rusqlite::Connection::open(file).unwrap();
             let (a, b) = (1 + draws.below(RESULTS as usize) as i64, 1 + draws.below(RESULTS as usize) as i64);
             let swap =
@@ -93,11 +94,11 @@ fn damage(dir: &Path, draws: &mut Draws) -> String {
 }
 
 #[test]
-fn a_damaged_store_serves_nothing_wrong_and_loses_nothing_without_a_word() {
+fn a_damaged_store_returns_nothing_wrong_and_loses_nothing_without_a_message() {
     let damages: u64 = std::env::var("FAIRGROUND_DAMAGES").map_or(40, |n| n.parse().unwrap());
     let home = tempfile::tempdir().unwrap();
     let at_rest = home.path().join("at rest");
-    // One that nobody uses, and one whose last results are in the write-ahead log alone: its user was killed.
+    // One store was closed. The other has its last results in the write-ahead log alone, as if its process was killed.
     let store = Store::open(&at_rest).unwrap();
     (0..RESULTS / 2).for_each(|n| store.put(key(n), &record(n)).unwrap());
     drop(store);
@@ -125,25 +126,26 @@ fn a_damaged_store_serves_nothing_wrong_and_loses_nothing_without_a_word() {
                 continue;
             }
         };
-        let mut told = !store.warnings().is_empty();
+        let mut reported = !store.warnings().is_empty();
         let mut gone = Vec::new();
         for n in 0..RESULTS {
             match store.get(key(n)) {
                 Lookup::Found(found) => assert_eq!(found, record(n), "seed {seed}, {done}"),
                 Lookup::Missing => gone.push(n),
                 Lookup::Damaged(_) => {
-                    told = true;
+                    reported = true;
                     gone.push(n);
                 }
             }
         }
-        assert!(gone.is_empty() || told, "seed {seed}, {done}: results {gone:?} are gone without a word");
+        assert!(gone.is_empty() || reported, "seed {seed}, {done}: results {gone:?} are gone without a message");
         if gone.is_empty() {
             whole += 1;
         } else {
             lost += 1;
         }
-        // Made again; a database that cannot be written says so, and is mended by whoever opens it next.
+        // The lost runs are made again. If the database cannot be written, an error is returned, and the next opening
+        // repairs the database.
         let again = gone.iter().try_for_each(|n| store.put(key(*n), &record(*n)));
         drop(store);
         let store = Store::open(&dir).unwrap_or_else(|e| panic!("seed {seed}, {done}: {e}"));
@@ -151,7 +153,7 @@ fn a_damaged_store_serves_nothing_wrong_and_loses_nothing_without_a_word() {
             match store.get(key(n)) {
                 Lookup::Found(found) => assert_eq!(found, record(n), "seed {seed}, {done}"),
                 _ => {
-                    assert!(again.is_err(), "seed {seed}, {done}: result {n} was made again and is not on record");
+                    assert!(again.is_err(), "seed {seed}, {done}: result {n} was made again and is not stored");
                     store.put(key(n), &record(n)).unwrap_or_else(|e| panic!("seed {seed}, {done}: {e}"));
                     assert_eq!(store.get(key(n)), Lookup::Found(record(n)), "seed {seed}, {done}");
                 }
@@ -159,7 +161,7 @@ fn a_damaged_store_serves_nothing_wrong_and_loses_nothing_without_a_word() {
         }
     }
     println!(
-        "{damages} damaged stores: {whole} still whole, {lost} with results to make again, {refused} refused by name"
+        "{damages} damaged stores: {whole} without a lost result, {lost} with lost results, {refused} refused with an error"
     );
 }
 

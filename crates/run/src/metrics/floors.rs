@@ -7,7 +7,7 @@ use fairground_trace::uclamp::Values;
 
 use super::Entries;
 
-/// A figure of the values: part of its name, words, and how it is read.
+/// A figure of the values: its part of the metric's name, its description, and how it is computed.
 type Figure = (&'static str, &'static str, fn(&Values) -> f64);
 
 const FIGURES: [Figure; 7] = [
@@ -20,21 +20,22 @@ const FIGURES: [Figure; 7] = [
     ("max", "greatest", |v| v.quartile(4)),
 ];
 
-/// The floors of each CPU; but for their number left out where none was told, e.g. by a kernel that tells none.
+/// Adds the figures of the floors of each CPU. If no floor was reported, as by a kernel, only their number, 0, is
+/// reported.
 pub(super) fn add(list: &mut Entries, machine: &Machine) {
     for cpu in 0..machine.nr_cpus() {
-        let told = move |m: &RunMetrics| -> Option<Values> {
+        let values = move |m: &RunMetrics| -> Option<Values> {
             let floors = m.floors.get(cpu).filter(|floors| !floors.is_empty())?;
             Some(floors.iter().map(|(floor, n)| (u32::from(*floor), *n)).collect())
         };
-        let count = format!("CPU {cpu}: times that the floor in force was told");
+        let count = format!("CPU {cpu}: number of reports of the floor in force");
         list.add(&format!("uclamp_min_count_cpu{cpu}"), "count", &count, move |m| {
-            told(m).map_or(0.0, |v| v.count() as f64)
+            values(m).map_or(0.0, |v| v.count() as f64)
         });
-        for (part, words, of) in FIGURES {
+        for (part, words, figure) in FIGURES {
             let meaning = format!("CPU {cpu}: floor of utilization in force: {words}");
-            let read = move |m: &RunMetrics| Some(of(&told(m)?));
-            // Neither is better; so that a change has the sign of the figure's.
+            let read = move |m: &RunMetrics| Some(figure(&values(m)?));
+            // Neither direction is better; with this one, a change has the sign of the figure's.
             list.add_of_samples(&format!("uclamp_min_{part}_cpu{cpu}"), "of 1024", &meaning, read).higher_is_better();
         }
     }
@@ -51,10 +52,10 @@ mod tests {
         let run = RunMetrics { floors, ..RunMetrics::default() };
         let mut list = Entries(Vec::new());
         add(&mut list, &Machine::symmetric(2));
-        let of = |cpu: &str| -> Vec<f64> {
+        let figures = |cpu: &str| -> Vec<f64> {
             list.0.iter().filter(|e| e.metric.name.ends_with(cpu)).filter_map(|e| (e.read)(&run)).collect()
         };
-        assert_eq!(of("_cpu1"), [4.0, 128.0, 256.0, 0.0, 0.0, 0.0, 128.0, 512.0]);
-        assert_eq!(of("_cpu0"), [0.0], "nothing was told");
+        assert_eq!(figures("_cpu1"), [4.0, 128.0, 256.0, 0.0, 0.0, 0.0, 128.0, 512.0]);
+        assert_eq!(figures("_cpu0"), [0.0], "no floor was reported");
     }
 }

@@ -30,7 +30,7 @@ impl Better {
     }
 }
 
-/// What a figure is.
+/// Name, unit, direction and meaning of a figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
     /// Name as in tables, JSON and `--fail-if`, unit last: `wakeup_latency_p99_us`.
@@ -53,7 +53,7 @@ pub struct MetricValue {
     pub value: f64,
 }
 
-/// A number that comes out as it went in, bit by bit.
+/// A number, serialized so that it is read back bit by bit.
 mod bits {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

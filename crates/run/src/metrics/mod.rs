@@ -1,4 +1,4 @@
-//! The figures of a run, in the order in which tables show them. Which they are depends on workload and machine alone.
+//! The figures of a run, in the order in which tables show them. The list depends on workload and machine alone.
 //!
 //! Names end in their unit; the name of a figure of one core type (and idle state) ends in that type (and state):
 //! `idle_cut_pct_cortex_a53`, `residency_pct_cortex_a53_cpu_sleep`.
@@ -22,30 +22,30 @@ pub use self::selection::{Selected, Selection, SelectionError};
 /// One figure.
 struct Entry {
     metric: Metric,
-    /// In tables that nobody asked for more.
+    /// Whether tables show it by default.
     usual: bool,
     read: Box<Read>,
 }
 
-/// The figure of a run; none if the run has nothing of which it would be one.
+/// Computes the figure of a run; `None` if the run has no samples of it.
 type Read = dyn Fn(&RunMetrics) -> Option<f64>;
 
 /// One figure of a distribution.
 struct Part {
     part: &'static str,
     words: &'static str,
-    of: fn(Delay) -> f64,
+    value: fn(Delay) -> f64,
 }
 
 const PARTS: [Part; 5] = [
-    Part { part: "mean", words: "mean", of: |d| d.mean },
-    Part { part: "p50", words: "median", of: |d| d.p50 as f64 },
-    Part { part: "p95", words: "95th percentile", of: |d| d.p95 as f64 },
-    Part { part: "p99", words: "99th percentile", of: |d| d.p99 as f64 },
-    Part { part: "max", words: "greatest", of: |d| d.max as f64 },
+    Part { part: "mean", words: "mean", value: |d| d.mean },
+    Part { part: "p50", words: "median", value: |d| d.p50 as f64 },
+    Part { part: "p95", words: "95th percentile", value: |d| d.p95 as f64 },
+    Part { part: "p99", words: "99th percentile", value: |d| d.p99 as f64 },
+    Part { part: "max", words: "greatest", value: |d| d.max as f64 },
 ];
 
-/// The list while it is made.
+/// The list of figures under construction.
 struct Entries(Vec<Entry>);
 
 impl Entries {
@@ -59,7 +59,7 @@ impl Entries {
         self.add_of_samples(name, unit, meaning, move |m| Some(read(m)))
     }
 
-    /// A figure of samples, of which a run may have none.
+    /// Adds a figure of samples. A run may have no samples.
     fn add_of_samples(
         &mut self,
         name: &str,
@@ -73,18 +73,18 @@ impl Entries {
         &mut self.0[last]
     }
 
-    /// A distribution: mean, percentiles, greatest. Those of `usual` are usual.
+    /// Adds the figures of a distribution: mean, percentiles, greatest. Tables show those in `usual` by default.
     fn add_delay(&mut self, name: &str, what: &str, usual: &[&str], read: fn(&RunMetrics) -> Delay) {
-        for Part { part, words, of } in PARTS {
+        for Part { part, words, value } in PARTS {
             let meaning = format!("{what}: {words}");
-            let entry = self.add_of_samples(&format!("{name}_{part}_us"), "us", &meaning, move |m| us(read(m), of));
+            let entry = self.add_of_samples(&format!("{name}_{part}_us"), "us", &meaning, move |m| us(read(m), value));
             entry.usual = usual.contains(&part);
         }
     }
 }
 
-fn us(delay: Delay, of: fn(Delay) -> f64) -> Option<f64> {
-    (delay.count > 0).then(|| of(delay) / 1e3)
+fn us(delay: Delay, value: fn(Delay) -> f64) -> Option<f64> {
+    (delay.count > 0).then(|| value(delay) / 1e3)
 }
 
 impl Entry {
@@ -145,7 +145,7 @@ fn tell_apart(entries: &mut [Entry]) {
     }
 }
 
-/// The CPUs that the threads of a workload may use, those that belong to a CPU aside.
+/// The CPUs that the threads of a workload may use. Threads that belong to a CPU do not count.
 fn usable(workload: &Workload, machine: &Machine) -> CpuMask {
     let all = machine.all_cpus();
     let own = workload.tasks.iter().filter(|task| task.kthread_cpu.is_none());
@@ -175,7 +175,7 @@ fn add_idle(list: &mut Entries) {
     list.add("idle_below", "count", "sleeps long enough for a deeper state", move |m| all(m).below as f64);
 }
 
-/// Energy by what it is for, power by rail, and heat.
+/// Energy by consumer, power by rail, and temperature.
 fn add_power(list: &mut Entries, machine: &Machine) {
     list.add("energy_cluster_j", "J", "the clusters' static part of it", |m| m.cluster_j);
     list.add("energy_supply_j", "J", "the supplies' static part of it", |m| m.supply_j);
@@ -183,7 +183,7 @@ fn add_power(list: &mut Entries, machine: &Machine) {
     list.add("energy_idle_j", "J", "the part of it that idle CPUs took", |m| m.idle_j);
     list.add("energy_transition_j", "J", "the part of it of entering and leaving idle states", |m| m.transition_j);
     let power = list.add("power_mw", "mW", "mean power of all rails", |m| m.rail_mw.iter().sum());
-    // Where supplies are told apart somebody has measured them.
+    // If a machine file has several supplies, they were measured one by one.
     power.usual = machine.freq_domains.iter().any(|domain| domain.rail.is_some());
     for (i, (rail, cpus)) in machine.rails().into_iter().enumerate() {
         let meaning = format!("mean power of the supply of CPUs {cpus}");
@@ -203,7 +203,7 @@ fn add_power(list: &mut Entries, machine: &Machine) {
     }
 }
 
-/// How long each clock ran at its top.
+/// Share of time of each clock at its top operating point.
 fn add_clocks(list: &mut Entries, machine: &Machine) {
     for (i, domain) in machine.freq_domains.iter().enumerate() {
         let meaning = format!("share of time at the top operating point of CPUs {}, idle or not", domain.cpus);
@@ -227,7 +227,7 @@ fn add_migrations(list: &mut Entries) {
     }
 }
 
-/// Cache lines between CPUs, and where they and locks let CPUs wait.
+/// Cache lines that move between CPUs, and the waits for them and for locks.
 fn add_traffic(list: &mut Entries) {
     for distance in Distance::ALL.into_iter().filter(|d| *d != Distance::Same) {
         let word = distance.name();
@@ -248,9 +248,9 @@ fn add_traffic(list: &mut Entries) {
 fn add_type(list: &mut Entries, i: usize, cpu_type: &CpuType) {
     let core = &cpu_type.name;
     let suffix = identifier(core);
-    for Part { part, words, of } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
+    for Part { part, words, value } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
         let meaning = format!("{core}: start of a wakeup until the woken task can work: {words}");
-        let read = move |m: &RunMetrics| us(m.wakeup_latency_by_type[i], of);
+        let read = move |m: &RunMetrics| us(m.wakeup_latency_by_type[i], value);
         list.add_of_samples(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read);
     }
     let cut = format!("{core}: sleeps that ended before break-even");
@@ -276,9 +276,9 @@ fn sum<'a>(stats: impl IntoIterator<Item = &'a IdleStats>) -> IdleStats {
     sum
 }
 
-/// `of_types`: states by core type. The shallowest cannot be left too early.
-fn cut_pct<'a>(of_types: impl IntoIterator<Item = &'a Vec<IdleStats>>) -> f64 {
-    let deep = sum(of_types.into_iter().flat_map(|states| states.iter().skip(1)));
+/// `by_type`: states by core type. The shallowest cannot be left too early.
+fn cut_pct<'a>(by_type: impl IntoIterator<Item = &'a Vec<IdleStats>>) -> f64 {
+    let deep = sum(by_type.into_iter().flat_map(|states| states.iter().skip(1)));
     percent(deep.cut, deep.reached)
 }
 
@@ -286,7 +286,7 @@ fn lost_j(stats: &IdleStats) -> f64 {
     stats.lost_pj as f64 / 1e12
 }
 
-/// 0 of nothing.
+/// 0 if `whole` is 0.
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;
@@ -299,17 +299,17 @@ fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
 
-/// What runs of `workload` on `machine` report.
+/// The metrics of runs of `workload` on `machine`.
 pub fn metrics(workload: &Workload, machine: &Machine) -> Vec<Metric> {
     entries(workload, machine).into_iter().map(|e| e.metric).collect()
 }
 
-/// Names of those that are shown unless others are asked for.
+/// Names of the metrics that tables show by default.
 pub fn usual(workload: &Workload, machine: &Machine) -> Vec<String> {
     entries(workload, machine).into_iter().filter(|e| e.usual).map(|e| e.metric.name).collect()
 }
 
-/// The figures of a run of `workload` on `machine`. Those of samples are left out where there is no sample.
+/// The figures of a run of `workload` on `machine`. Figures of samples are left out if there is no sample.
 pub fn metric_values(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<MetricValue> {
     let read = |e: Entry| Some(MetricValue { value: (e.read)(run)?, metric: e.metric });
     entries(workload, machine).into_iter().filter_map(read).collect()
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn power_is_usual_where_supplies_are_told_apart() {
+    fn power_is_usual_if_there_are_several_supplies() {
         let is_usual = |machine| {
             let (workload, machine) = pipe_on(machine);
             usual(&workload, &machine).contains(&"power_mw".to_string())
@@ -383,8 +383,8 @@ mod tests {
     /// Three sleeps in deeper states, one of them cut; those in the shallowest do not count.
     #[test]
     fn the_share_of_cut_sleeps_is_of_those_that_could_be() {
-        let of = |reached, cut| IdleStats { reached, cut, ..IdleStats::default() };
-        assert_eq!(cut_pct([&vec![of(97, 0), of(2, 1)], &vec![of(50, 0), of(2, 0)]]), 25.0);
-        assert_eq!(cut_pct([&vec![of(97, 0)]]), 0.0);
+        let stats = |reached, cut| IdleStats { reached, cut, ..IdleStats::default() };
+        assert_eq!(cut_pct([&vec![stats(97, 0), stats(2, 1)], &vec![stats(50, 0), stats(2, 0)]]), 25.0);
+        assert_eq!(cut_pct([&vec![stats(97, 0)]]), 0.0);
     }
 }

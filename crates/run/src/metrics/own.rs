@@ -1,4 +1,4 @@
-//! What a workload reports of itself: its score, and what its programs measured.
+//! The figures that a workload reports itself: its score, and what its programs measured.
 
 use fairground_machine::Machine;
 use fairground_sim::{Histogram, RunMetrics};
@@ -44,7 +44,7 @@ pub(super) fn add_score(list: &mut Entries, score: &Score) {
     }
 }
 
-/// A run of a part of the work also says what it took itself, besides what all of it would take.
+/// A run of a part of the work also reports its own time, besides that of the whole work.
 fn add_elapsed(list: &mut Entries, parts: u32) {
     let elapsed = |m: &RunMetrics| m.window_ns as f64 / 1e9;
     let meaning = "seconds from the start signal until all have ended, as the tool prints them";
@@ -54,7 +54,7 @@ fn add_elapsed(list: &mut Entries, parts: u32) {
     }
 }
 
-/// What the programs measured: mean and percentiles of series number `i` of the workload, and who was late.
+/// What the programs measured: mean and percentiles of series number `i` of the workload, and its missed deadlines.
 pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
     let (unit, unit_ns) = match series.unit {
         TimeUnit::Us => ("us", 1e3),
@@ -102,7 +102,7 @@ fn add_deadlines(list: &mut Entries, i: usize, series: &Series) {
     }
 }
 
-/// The score is a rate of operations.
+/// Whether the score is a rate of operations.
 fn counts_operations(score: &Score) -> bool {
     match score {
         Score::OpsPerSec | Score::LoopsPerMin | Score::Throughput { .. } => true,
@@ -110,7 +110,7 @@ fn counts_operations(score: &Score) -> bool {
     }
 }
 
-/// What must be said beside the figures of a run of `workload`.
+/// The notes beside the figures of a run of `workload`.
 pub fn notes(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<String> {
     let mut notes = Vec::new();
     if !machine.leaves_out.is_empty() {
@@ -171,9 +171,9 @@ mod tests {
         assert_eq!(notes(&workload(Score::None), &m, &RunMetrics::default()), ["energy: leaves out memory"]);
     }
 
-    /// A run that is over before its tasks have come to work is not a slow one.
+    /// A run that ends before its tasks begin to work is not a slow run.
     #[test]
-    fn a_rate_of_nothing_is_called_so() {
+    fn a_rate_without_operations_has_a_note() {
         let m = Machine::symmetric(1);
         let (none, one) = (RunMetrics::default(), RunMetrics { ops: 1, ..RunMetrics::default() });
         for score in [Score::OpsPerSec, Score::LoopsPerMin, Score::Throughput { bytes_per_op: 5428 }] {
@@ -216,7 +216,7 @@ mod tests {
 
     /// Of ten samples of 1 to 10 ticks of half a ms, two are over 4 ms and none over 5.
     #[test]
-    fn a_series_shows_who_was_late_and_its_times_in_its_unit() {
+    fn a_series_shows_missed_deadlines_and_its_times_in_its_unit() {
         let deadline = |name: &str, ticks| Deadline { name: name.into(), ticks };
         let series = Series {
             name: "frame".into(),

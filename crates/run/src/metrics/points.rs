@@ -1,4 +1,4 @@
-//! Scores in points: of phases, by the rates of the threads that did their work.
+//! Scores in points: phases score by the rates of the threads that did their work.
 
 use fairground_sim::RunMetrics;
 use fairground_workload::{Phase, PhaseId, Points, Section};
@@ -15,23 +15,23 @@ fn numbered(points: &Points) -> Vec<(&Section, Vec<(PhaseId, &Phase)>)> {
 pub(super) fn add(list: &mut Entries, points: &Points) {
     let whole = points.clone();
     let meaning = "points: weighted mean of the sections";
-    list.add("score", "points", meaning, move |m| of_all(&whole, m)).usual().higher_is_better();
+    list.add("score", "points", meaning, move |m| total_points(&whole, m)).usual().higher_is_better();
     for (section, phases) in numbered(points) {
         let full_speed = points.full_speed;
-        let of: Vec<(PhaseId, Phase)> = phases.iter().map(|(id, phase)| (*id, (*phase).clone())).collect();
+        let owned: Vec<(PhaseId, Phase)> = phases.iter().map(|(id, phase)| (*id, (*phase).clone())).collect();
         let meaning = format!("points of the section {}: geometric mean of its phases", section.name);
-        let read = move |m: &RunMetrics| of_section(full_speed, of.iter().map(|(id, phase)| (*id, phase)), m);
+        let read = move |m: &RunMetrics| section_points(full_speed, owned.iter().map(|(id, phase)| (*id, phase)), m);
         list.add(&format!("score_{}", section.name), "points", &meaning, read).usual().higher_is_better();
     }
     for (id, phase) in numbered(points).into_iter().flat_map(|(_, phases)| phases) {
         let (full_speed, own) = (points.full_speed, phase.clone());
         let meaning = format!("points of {}", phase.name);
-        let read = move |m: &RunMetrics| of_phase(full_speed, id, &own, m);
+        let read = move |m: &RunMetrics| phase_points(full_speed, id, &own, m);
         list.add(&format!("score_{}", phase.name), "points", &meaning, read).higher_is_better();
     }
 }
 
-/// What must be said beside such a score.
+/// The notes beside such a score.
 pub(super) fn notes(points: &Points, run: &RunMetrics) -> Vec<String> {
     let mut notes = Vec::new();
     if points.parts > 1 {
@@ -50,26 +50,26 @@ fn rate_of(id: PhaseId, run: &RunMetrics) -> f64 {
     run.phase_rates.get(id as usize).copied().unwrap_or(0.0)
 }
 
-/// Work per time, in points for what a CPU at full speed does.
-fn of_phase(full_speed: u64, id: PhaseId, phase: &Phase, run: &RunMetrics) -> f64 {
+/// Points of a phase: its work per time. A CPU at full speed makes `full_speed` points.
+fn phase_points(full_speed: u64, id: PhaseId, phase: &Phase, run: &RunMetrics) -> f64 {
     rate_of(id, run) * (phase.work_ns as f64 / 1e9) * (full_speed as f64 / 1e3)
 }
 
-fn of_section<'a>(full_speed: u64, phases: impl Iterator<Item = (PhaseId, &'a Phase)>, run: &RunMetrics) -> f64 {
-    let of_phases: Vec<f64> = phases.map(|(id, phase)| of_phase(full_speed, id, phase, run)).collect();
+fn section_points<'a>(full_speed: u64, phases: impl Iterator<Item = (PhaseId, &'a Phase)>, run: &RunMetrics) -> f64 {
+    let of_phases: Vec<f64> = phases.map(|(id, phase)| phase_points(full_speed, id, phase, run)).collect();
     geometric_mean(&of_phases)
 }
 
-fn of_all(points: &Points, run: &RunMetrics) -> f64 {
+fn total_points(points: &Points, run: &RunMetrics) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (section, phases) in numbered(points) {
-        sum += f64::from(section.weight) * of_section(points.full_speed, phases.into_iter(), run);
+        sum += f64::from(section.weight) * section_points(points.full_speed, phases.into_iter(), run);
         weights += f64::from(section.weight);
     }
     sum / weights
 }
 
-/// Rounds of Newton's method within which any mean of so many values is found.
+/// Most rounds of Newton's method: any mean is found within these.
 const NEWTON_ROUNDS_MAX: u32 = 10_000;
 
 /// The n-th root of the product of n values; 0 if one is 0. With operations that IEEE 754 defines to the bit: a logarithm

@@ -1,4 +1,4 @@
-//! Which figures a table shows.
+//! The selection of figures that a table shows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::metric::Metric;
 use fairground_machine::nearest;
 
-/// What was asked for: `usual`, `all`, or names.
+/// A selection of figures: `usual`, `all`, or names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// Those that fit a screen.
@@ -20,7 +20,7 @@ pub enum Selection {
     Names(Vec<String>),
 }
 
-/// What cannot be shown.
+/// A metric that runs do not report.
 #[derive(Clone, Debug, Error, Diagnostic, PartialEq, Eq)]
 #[error("--metrics: this machine and workload do not report metric {metric:?}")]
 #[diagnostic(help("{help}"))]
@@ -63,10 +63,10 @@ impl fmt::Display for Selection {
 pub struct Selected(Vec<String>);
 
 impl Selection {
-    /// What it means for runs that report `metrics`, of which `usual` are usual.
+    /// The selected names, for runs that report `metrics`, of which `usual` are usual.
     ///
     /// # Errors
-    /// A name that they do not report, with the nearest.
+    /// If they do not report a name; the error has the nearest name.
     pub fn among(&self, metrics: &[Metric], usual: Vec<String>) -> Result<Selected, SelectionError> {
         let known = || metrics.iter().map(|m| m.name.as_str());
         match self {
@@ -85,7 +85,7 @@ impl Selection {
 }
 
 impl Selected {
-    /// This one too.
+    /// Adds a name.
     pub fn with(mut self, name: &str) -> Selected {
         if !self.has(name) {
             self.0.push(name.to_owned());
@@ -93,18 +93,18 @@ impl Selected {
         self
     }
 
-    /// Those of which `keep` is true.
+    /// Keeps the names of which `keep` is true.
     pub fn only(mut self, keep: impl Fn(&str) -> bool) -> Selected {
         self.0.retain(|name| keep(name));
         self
     }
 
-    /// All of them.
+    /// All selected names.
     pub fn names(&self) -> &[String] {
         &self.0
     }
 
-    /// Whether it is to be shown.
+    /// Whether a name is selected.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|n| n == name)
     }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_nearest() {
+    fn an_unknown_name_is_refused_with_the_nearest() {
         let error = shown("idle_cut,migration").unwrap_err();
         assert_eq!(error.metric, "migration");
         assert!(error.help.starts_with("did you mean migrations?"), "{}", error.help);

@@ -11,7 +11,7 @@ use crate::instrumented::{Call, CallHooks, CallSite};
 pub struct Meter {
     total: Cell<Duration>,
     calls: Cell<u64>,
-    /// Of each fork.
+    /// Host time of each fork.
     forks: RefCell<Vec<Duration>>,
 }
 
@@ -24,7 +24,7 @@ impl Meter {
         self.calls.set(self.calls.get() + 1);
     }
 
-    /// ns per call, without what reading the clock takes; 0 without calls.
+    /// ns per call, without the cost of reading the clock; 0 without calls.
     pub fn mean_ns(&self) -> f64 {
         if self.calls.get() == 0 {
             return 0.0;
@@ -33,7 +33,7 @@ impl Meter {
         (mean - clock_ns()).max(0.0)
     }
 
-    /// The time that a share `q` of the forks did not exceed, ns, without what reading the clock takes; none without forks.
+    /// Quantile `q` of the times of forks, ns, without the cost of reading the clock; `None` without forks.
     pub fn fork_ns(&self, q: f64) -> Option<f64> {
         let mut times = self.forks.borrow_mut();
         times.sort_unstable();
@@ -43,7 +43,7 @@ impl Meter {
     }
 }
 
-/// What an empty measurement shows, ns: the quietest of some rounds, for one that is preempted says nothing of the clock.
+/// Time of an empty measurement, ns: the least of several rounds, as preemption can only lengthen a round.
 fn clock_ns() -> f64 {
     const ROUNDS: u32 = 20;
     const N: u32 = 500;
@@ -52,14 +52,14 @@ fn clock_ns() -> f64 {
     total.as_nanos() as f64 / f64::from(N)
 }
 
-/// Takes the times.
+/// Measures the times of calls.
 pub struct Timing {
     meter: Rc<Meter>,
     start: Option<Instant>,
 }
 
 impl Timing {
-    /// The meter can be read after the run.
+    /// The meter; it is shared, and can be read after the run.
     pub fn new() -> (Timing, Rc<Meter>) {
         let meter = Rc::new(Meter::default());
         (Timing { meter: Rc::clone(&meter), start: None }, meter)

@@ -1,4 +1,4 @@
-//! Our own speed: what one run takes in host time.
+//! Our own speed: the host time of one run.
 
 mod call_times;
 
@@ -13,20 +13,20 @@ use self::call_times::Timing;
 use crate::experiment::Experiment;
 use crate::instrumented::Instrumented;
 
-/// What one run took.
+/// Host time and work of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpeedMeasurement {
     /// Virtual seconds.
     pub sim_s: f64,
     /// Host seconds.
     pub wall_s: f64,
-    /// Of these on a CPU.
+    /// Host seconds on a CPU.
     pub cpu_s: f64,
     /// Engine events.
     pub events: u64,
     /// Host time in the scheduler per wakeup or fork, ns; 0 where no times were taken.
     pub decision_ns: f64,
-    /// Host time of a fork's placement, ns: median; none where no times were taken.
+    /// Host time of a fork's placement, ns: median; `None` if times were not measured.
     pub fork_median_ns: Option<f64>,
     /// Its 99th percentile.
     pub fork_p99_ns: Option<f64>,
@@ -43,7 +43,7 @@ pub struct SpeedMeasurement {
 }
 
 impl SpeedMeasurement {
-    /// Runs in this process. `timed`: takes the time of wakeups and forks. `why`: asks for reasons.
+    /// Makes a run in this process. `timed`: measure the time of wakeups and forks. `why`: compute reasons.
     ///
     /// # Errors
     /// Why the run failed.
@@ -54,7 +54,7 @@ impl SpeedMeasurement {
         why: bool,
     ) -> Result<SpeedMeasurement, String> {
         let (timing, meter) = Timing::new();
-        // The plain run does not pass through the meter at all.
+        // Without `timed`, the calls do not pass through the meter.
         let sched = if timed { Box::new(Instrumented::new(sched, timing)) } else { sched };
         let mut engine = experiment.engine(sched, experiment.config.seed);
         let mut asking = Asking::default();
@@ -78,7 +78,7 @@ impl SpeedMeasurement {
     }
 }
 
-/// Asks for reasons and only counts them.
+/// Requests reasons and only counts them.
 #[derive(Default)]
 struct Asking(u64);
 
@@ -94,7 +94,7 @@ impl Observer for Asking {
     }
 }
 
-/// What this thread has had of the host's CPUs, s; 0 where the system does not tell.
+/// CPU time of this thread, s; 0 if the system does not report it.
 fn cpu_s() -> f64 {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 / 1e9)
 }
