@@ -1,10 +1,10 @@
-//! Cache lines on the move between CPUs: what they cost by distance, how many there were, and the link between nodes.
+//! Cache lines that move between CPUs: their cost by distance, their number, and the link between nodes.
 //!
 //! A line costs its price by distance whatever else goes on, unless it comes from another NUMA node: then it passes the
 //! link between the two, of which there is one for each pair of nodes and each direction, and waits for what is on it.
 //!
 //! ```text
-//! link 0 -> 1   |AAAA|BBBBBBBB|CC|          t0: A and B are asked for, t1: C
+//! link 0 -> 1   |AAAA|BBBBBBBB|CC|          t0: A and B are requested, t1: C
 //!              t0     t1                     B waits for A to have passed, C for the rest of B
 //! ```
 //!
@@ -64,7 +64,7 @@ impl LineTransfers {
         }
     }
 
-    /// `n` lines come from the cache of `from` to `to`, asked for at `now`: the time that takes, ns.
+    /// Time that `n` lines take from the cache of `from` to `to`, requested at `now`, ns.
     pub(crate) fn fetch(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
         if from == to {
             return 0;
@@ -76,7 +76,7 @@ impl LineTransfers {
         ns + self.pass(machine, now, from, to, n)
     }
 
-    /// What `n` lines pay for the link, ns: what is on it already. 0 within a node.
+    /// Time for which `n` lines wait for the lines that are on the link already, ns. 0 within a node.
     pub(crate) fn pass(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
         let Some(link) = &mut self.link else { return 0 };
         let [a, b] = [from, to].map(|cpu| machine.cpus[cpu as usize].node);
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!((t.lines[Distance::Remote as usize], t.line_ns, t.link_wait_ns), (7, 700, 30));
     }
 
-    /// However much is asked for, a line passes each 10 ns: 1000 at once, the last waits for 999.
+    /// One line passes each 10 ns, however many are requested: of 1000 at once, the last waits for 999.
     #[test]
     fn a_link_saturates_at_its_rate() {
         let machine = two_nodes();

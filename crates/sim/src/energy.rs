@@ -1,4 +1,4 @@
-//! Energy, by who takes it and what for.
+//! Energy, by consumer and purpose.
 //!
 //! Sums are whole nW x ns (attojoules), so that they do not depend on the order of adding: parts add up to the whole,
 //! and the pieces of a run that is cut in two to the run.
@@ -54,7 +54,7 @@ impl CpuEnergy {
     }
 }
 
-/// What energy is for.
+/// Purpose of energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EnergyPart {
     /// Running, in overhead, entering and leaving idle.
@@ -82,7 +82,7 @@ impl RailEnergy {
         self.cpus.sum() + self.fixed
     }
 
-    /// By what it is for; idle states that the rail has none of are missing.
+    /// Energy by purpose; idle states that the rail does not have are missing.
     pub fn parts(&self) -> Vec<(EnergyPart, Energy)> {
         let idle = (0..=u8::MAX).map(EnergyPart::Idle).zip(self.cpus.idle.iter().copied());
         let rest = [(EnergyPart::Transitions, self.cpus.transitions), (EnergyPart::Static, self.fixed)];

@@ -23,7 +23,7 @@ pub struct IdleView {
     pub target_residency_ns: u64,
 }
 
-/// How far the clock of a CPU may go, kHz; its highest operating point where there is no limit.
+/// Limits of the clock of a CPU, kHz; the highest operating point if there is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrequencyLimits {
     /// Limit by the hardware or its firmware, kHz.
@@ -53,7 +53,7 @@ pub struct CpuView {
     pub idle: Option<IdleView>,
     /// Current over top frequency, 1..=1024 (arch_scale_freq_capacity).
     pub freq_scale: u32,
-    /// Limits of its frequency; [`crate::Scheduler::frequency_limits`] tells of a change.
+    /// Limits of its frequency; [`crate::Scheduler::frequency_limits`] reports a change.
     pub limits: FrequencyLimits,
     /// Current speed: capacity x frequency x SMT share, 2^20 = capacity 1024 at top frequency.
     pub speed_q20: u64,
@@ -72,7 +72,7 @@ pub enum Request {
         from: CpuId,
         /// The CPU that reschedules.
         to: CpuId,
-        /// When the sender gets to it: the instant plus what the call had charged by then.
+        /// Time of the request: the instant plus the cost that the call had charged by then.
         sent: Time,
     },
     /// Send an inter-processor interrupt.
@@ -101,7 +101,7 @@ pub enum Request {
         cpu: CpuId,
         /// The requested frequency, kHz.
         khz: u32,
-        /// When the scheduler got to it.
+        /// Time of the request.
         sent: Time,
     },
     /// Run the stopper on this CPU: [`crate::Scheduler::schedule`] will answer [`crate::Pick::Stopper`].
@@ -110,7 +110,7 @@ pub enum Request {
         from: CpuId,
         /// The CPU whose stopper thread runs.
         to: CpuId,
-        /// When the sender gets to it.
+        /// Time of the request.
         sent: Time,
     },
     /// A task is on a run queue after a wakeup or birth.
@@ -254,7 +254,7 @@ impl Env {
         &self.machine
     }
 
-    /// What is known of a CPU.
+    /// The state of a CPU that the engine publishes.
     pub fn cpu(&self, cpu: CpuId) -> &CpuView {
         &self.cpus[cpu as usize]
     }
@@ -299,8 +299,8 @@ impl Env {
         self.queue_locks = if contended { locks.collect() } else { Vec::new() };
     }
 
-    /// The CPU of this call has, just before, done one unit of `work` under the lock of a run queue: charges it what it
-    /// waited for that, and for the line.
+    /// The CPU of this call has just done one unit of `work` under the lock of a run queue: charges the wait for the
+    /// lock and for its cache line.
     pub(crate) fn held_queue_lock(&mut self, queue: CpuId, work: SoftCost) {
         let Some(lock) = self.queue_locks.get_mut(queue as usize) else { return };
         let (here, clock) = (self.cpu, self.now + self.cpus[self.cpu as usize].charged_ns);
@@ -381,13 +381,13 @@ impl Env {
         BalanceAttempt(self.requests.len() - 1)
     }
 
-    /// Completes the report of an attempt that this call began: what it came to.
+    /// Completes the report of an attempt that this call began, with its outcome.
     pub fn balanced(&mut self, balancing: BalanceAttempt, balance: Balance) {
         debug_assert!(matches!(self.requests[balancing.0], Request::Balanced(_)));
         self.requests[balancing.0] = Request::Balanced(balance);
     }
 
-    /// Whether an observer wants reasons: if not, they are dropped. The answer must not change any placement.
+    /// Whether an observer wants reasons; if not, they are dropped. A scheduler must decide the same in both cases.
     pub fn wants_reasons(&self) -> bool {
         self.wants_reasons
     }
@@ -399,7 +399,7 @@ impl Env {
         }
     }
 
-    /// Whether an observer wants [`EventKind::Clamps`]. The answer must change nothing else.
+    /// Whether an observer wants [`EventKind::Clamps`]. A scheduler must decide the same in both cases.
     pub fn wants_clamps(&self) -> bool {
         self.wants_clamps
     }
@@ -416,7 +416,7 @@ impl Env {
         self.wants_clamps = wanted;
     }
 
-    /// Whether PELT signals are reported ([`EventKind::Signals`]). The answer must change nothing else.
+    /// Whether PELT signals are reported ([`EventKind::Signals`]). A scheduler must decide the same in both cases.
     pub fn wants_signals(&self) -> bool {
         self.wants_signals
     }
@@ -462,7 +462,7 @@ impl Env {
         self.wants_reasons = wanted;
     }
 
-    /// Takes the next CPU besides the caller's that was charged in this call; [`Self::take_charge`] tells how much.
+    /// Takes the next CPU besides the caller's that was charged in this call; [`Self::take_charge`] returns the cost.
     pub fn take_charged_other(&mut self) -> Option<CpuId> {
         self.charged_others.pop()
     }

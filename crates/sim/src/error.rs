@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::Time;
 
-/// A run that failed. Every variant names what a person can act on.
+/// Why a run failed. Every message names what the user can change.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimError {
     /// The workload cannot be interpreted.
@@ -12,13 +12,13 @@ pub enum SimError {
     Program {
         /// Name of the workload.
         workload: String,
-        /// What is wrong, naming the thread template and step.
+        /// The problem, with the thread template and step.
         what: String,
     },
     /// The scheduler under test cannot serve this workload with these settings.
     #[error("{what}")]
     Refused {
-        /// Why, in the scheduler's words.
+        /// The scheduler's message.
         what: String,
     },
     /// Threads are blocked and nothing can ever wake them.
@@ -26,7 +26,7 @@ pub enum SimError {
     Deadlock {
         /// Virtual time, ns.
         at: Time,
-        /// One line per blocked thread: what it waits for, and for whom.
+        /// One line per blocked thread: the object that it waits for, and its holder.
         report: String,
     },
     /// The scheduler under test broke a rule that no scheduler may break.
@@ -34,25 +34,25 @@ pub enum SimError {
     Invariant {
         /// Virtual time, ns.
         at: Time,
-        /// Which rule, and by whom.
+        /// The broken rule, with the task or CPU.
         what: String,
     },
-    /// Something goes round without time passing.
+    /// Events or steps repeat while virtual time does not advance.
     #[error("time stands still at {at} ns: {what}")]
     Livelock {
         /// Virtual time, ns.
         at: Time,
-        /// Template and step at which it spins.
+        /// Template and step that repeats.
         what: String,
     },
     /// The run has created as many threads as a run may.
-    #[error("the run has created {max} threads at {at} ns, more than which a run may not; the next is a {name}")]
+    #[error("the run has created {max} threads at {at} ns, the most that a run may create; the next is a {name}")]
     TooManyThreads {
         /// Virtual time, ns.
         at: Time,
         /// [`fairground_workload::MAX_TASKS`].
         max: u64,
-        /// What would have been next.
+        /// Name of the next thread.
         name: String,
     },
     /// The run did not end within [`crate::Config::max_time_ns`].

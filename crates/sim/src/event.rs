@@ -42,9 +42,9 @@ pub enum EventKind {
         task: TaskId,
         /// CPU on which the task ran before it slept.
         prev: CpuId,
-        /// Who wakes it; none: an interrupt. No part of the run's hash: it says what led to the rest.
+        /// The waker; none: an interrupt. Not part of the run's hash: it is a cause of the other events.
         waker: Option<TaskId>,
-        /// The waker is about to sleep, and says so (WF_SYNC). No part of the hash either.
+        /// Whether the waker announced that it is about to sleep (WF_SYNC). Not part of the hash either.
         sync: bool,
     },
     /// A task was placed: the decision and what it cost to make.
@@ -77,8 +77,8 @@ pub enum EventKind {
         prev_state: SwitchState,
         /// The task that starts running; none: the idle task.
         next: Option<TaskId>,
-        /// What was charged to the CPU in this instant, the switch included, ns: `next` runs that much later. No part of
-        /// the run's hash: the events that follow show it.
+        /// Cost charged to the CPU in this instant, the switch included, ns: `next` runs that much later. Not part of
+        /// the run's hash: the following events show it.
         cost: u64,
     },
     /// The per-CPU stopper starts (true) or has done its work.
@@ -93,10 +93,10 @@ pub enum EventKind {
         /// The new frequency, kHz.
         khz: u32,
     },
-    /// A utilization that clamps bound was updated. Reported only if an observer wants it, and no part of the
-    /// hash: it says what the rest led to.
+    /// A clamped utilization was updated. Reported only if an observer wants it; an observation, not part of the run's
+    /// hash.
     Clamps(Clamps),
-    /// A load-tracking signal was updated, where that is asked for ([`crate::Config::signals`]). Seen, not done: no part
+    /// A load-tracking signal was updated. Reported only if [`crate::Config::signals`] is set; an observation, not part
     /// of the run's hash.
     Signals(Signals),
     /// A thermal governor has measured (thermal_temperature).
@@ -112,7 +112,7 @@ pub enum EventKind {
         state: u32,
     },
     /// Energy that a rail has consumed for one purpose since time 0, if sampling is on
-    /// ([`crate::Config::energy_every_ns`]). Seen, not done: no part of the run's hash.
+    /// ([`crate::Config::energy_every_ns`]). An observation, not part of the run's hash.
     Energy {
         /// Index into [`fairground_machine::Machine::rails`].
         rail: u16,
@@ -165,7 +165,7 @@ impl MigrateCause {
         MigrateCause::Rt,
     ];
 
-    /// In a word, as traces and tables write it.
+    /// Its name in traces and tables.
     pub fn word(self) -> &'static str {
         ["wake", "fork", "exec", "balance", "newidle", "active", "affinity", "rt"][self as usize]
     }
@@ -356,7 +356,7 @@ pub trait Observer {
     /// One event; times never decrease.
     fn event(&mut self, event: &Event);
 
-    /// Asked once, before the run: whether schedulers shall note what they look at.
+    /// Called once, before the run: whether schedulers report the reasons of decisions.
     fn wants_reasons(&self) -> bool {
         false
     }
@@ -366,7 +366,7 @@ pub trait Observer {
         false
     }
 
-    /// Asked once, before the run: whether [`Self::step`] shall be called.
+    /// Called once, before the run: whether the engine calls [`Self::step`].
     fn wants_steps(&self) -> bool {
         false
     }

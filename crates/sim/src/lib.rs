@@ -1,7 +1,7 @@
 //! The simulation engine: virtual time and hardware. Defines [`Scheduler`] and knows no policy.
 //!
 //! An [`Engine`] takes a machine, a workload, a scheduler and a [`Config`]; [`Engine::run`] gives an [`Outcome`] and
-//! tells [`Observer`]s of every [`Event`]. A run is a pure function of these: same inputs, same bytes.
+//! reports every [`Event`] to [`Observer`]s. A run is a pure function of these: same inputs, same bytes.
 //!
 //! ```
 //! use fairground_sim::{testing, Config, HashObserver};

@@ -204,7 +204,7 @@ pub struct RunMetrics {
 }
 
 impl RunMetrics {
-    /// Share of the tasks made during the run whose first CPU shares the last-level cache of who made them, percent; 0
+    /// Share of the tasks made during the run whose first CPU shares the last-level cache of their parent, percent; 0
     /// without any.
     pub fn births_near_pct(&self) -> f64 {
         let near: u64 = self.births_by_distance[..=Distance::Llc as usize].iter().sum();

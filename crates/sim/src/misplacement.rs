@@ -8,7 +8,7 @@ use crate::Time;
 ///
 /// The greedy rule places threads one by one, each on the CPU it may use where its part of the capacity is largest:
 /// capacity / (threads there, with it). Ties may be broken any way. The threads of one affinity are *misplaced* as
-/// far as they differ from what the rule gives when it places them anew while all others stay where they are: that is
+/// far as they differ from what the rule gives when it places them again while all others stay where they are: that is
 /// sum over CPUs of |runnable - balanced| / 2, for the tie-breaks that leave fewest. The distance is the sum over
 /// affinities. So no thread is misplaced that has one CPU to run on, and any two placements of equal counts on equal
 /// CPUs are equally good. A thread on a CPU that it may no longer use is misplaced.
@@ -202,7 +202,7 @@ impl Class {
         self.settle();
     }
 
-    /// Finds the level anew, from where it was, and what lies beyond it.
+    /// Finds the level again, from where it was, and what lies beyond it.
     fn settle(&mut self) {
         let wanted = self.nr_own + u64::from(self.strays);
         if wanted == 0 {

@@ -1,19 +1,19 @@
-//! Locks of run queues: who wants one that is held waits, and takes the lock's line from where it was held last.
+//! Locks of run queues: a CPU that wants a held lock waits, and takes the lock's line from the CPU of the last holder.
 //!
-//! Schedulers know nothing of it. What they report and when the engine calls them tells who has held which lock, and the
-//! price of the work under it for how long:
+//! Schedulers do not model it. Their reports and the engine's calls show which CPU held which lock, and the price of
+//! the work under it for how long:
 //!
 //! | held | by | as long as |
 //! |---|---|---|
-//! | queue of a woken or new task | who enqueues it | [`SoftCost::Enqueue`](fairground_machine::SoftCost::Enqueue) |
-//! | queue that balancing takes a task from | who takes it | `Dequeue` |
+//! | queue of a woken or new task | the CPU that enqueues it | [`SoftCost::Enqueue`](fairground_machine::SoftCost::Enqueue) |
+//! | queue that balancing takes a task from | the CPU that takes it | `Dequeue` |
 //! | own queue, when the current task blocks, in schedule(), in the tick | the CPU itself | `Dequeue`, `Pick`, `Tick` |
 //!
 //! It is settled when the work is done: if another CPU took the lock meanwhile, the rest of its hold time is charged,
 //! and the line. A task that goes to another CPU's wake list takes no lock there, as in the kernel.
 //!
-//! DEVIATION: of each lock the last hold alone is known. Who comes, by its clock, early enough to be done before that
-//! does not wait; two such do not see each other.
+//! DEVIATION: of each lock only the last hold is known. A CPU that comes, by its clock, early enough to be done before
+//! that does not wait; two such CPUs do not see each other.
 
 use fairground_machine::CpuId;
 

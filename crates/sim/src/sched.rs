@@ -17,7 +17,7 @@ use fairground_workload::{GroupClamp, GroupId, SchedAttr, Workload};
 use crate::env::{Env, IdleView};
 use crate::{Config, Rule, TaskId};
 
-/// What a scheduler knows of a task from its birth.
+/// The attributes of a task at its birth.
 #[derive(Clone, Debug)]
 pub struct TaskInfo {
     /// Dense id, never reused within a run.
@@ -89,7 +89,7 @@ pub trait Scheduler {
     /// The run is about to begin: time 0, every CPU idle, no task exists. Costs charged here are dropped.
     ///
     /// # Errors
-    /// Why the scheduler cannot serve this workload with these settings, in words; the run does not begin.
+    /// If the scheduler cannot serve this workload with these settings. The run does not begin.
     fn boot(&mut self, _env: &mut Env, _workload: &Workload, _config: &Config) -> Result<(), String> {
         Ok(())
     }
@@ -113,17 +113,17 @@ pub trait Scheduler {
     /// The current task of `cpu` yields. [`Self::schedule`] follows within the instant.
     fn yield_now(&mut self, env: &mut Env, cpu: CpuId, task: TaskId);
 
-    /// A task's attributes change; `cpu` is where the caller runs.
+    /// A task's attributes change; the caller runs on `cpu`.
     fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change);
 
-    /// A clamp of a task group changes; `cpu` is where the caller runs. Who has no groups refuses them in
+    /// A clamp of a task group changes; the caller runs on `cpu`. A scheduler without groups refuses them in
     /// [`Self::boot`].
     fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp);
 
-    /// Picks what `cpu` does next. Called when a reschedule was asked for or the current task left.
+    /// Picks what `cpu` does next. Called when a reschedule was requested or the current task left.
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick;
 
-    /// The stopper runs on `cpu`: do the work asked for through [`Env::stop`]. A reschedule follows.
+    /// The stopper runs on `cpu`: do the work requested through [`Env::stop`]. A reschedule follows.
     fn stopper(&mut self, env: &mut Env, cpu: CpuId);
 
     /// The periodic tick on a CPU whose tick is not stopped.
@@ -137,7 +137,7 @@ pub trait Scheduler {
     /// scheduler looks which of its timers are due.
     fn timer(&mut self, _env: &mut Env, _cpu: CpuId) {}
 
-    /// The balance softirq asked for by [`Env::raise_balance`].
+    /// The balance softirq requested by [`Env::raise_balance`].
     fn balance(&mut self, env: &mut Env, cpu: CpuId);
 
     /// The idle loop of `cpu` is about to enter hardware idle in this state. Neither this nor [`Self::idle_exit`] is
@@ -156,26 +156,26 @@ pub trait Scheduler {
     /// The clock of `cpus` has changed, see [`crate::CpuView::freq_scale`].
     fn frequency_changed(&mut self, _env: &mut Env, _cpus: &CpuMask) {}
 
-    /// A call on `cpu`, about `task` if one is given, probably comes soon: what that reads may be asked for ahead of time
-    /// ([`crate::prefetch_value`]). Not called on small machines.
+    /// A call on `cpu`, about `task` if one is given, probably comes soon: a scheduler may prefetch the data that the
+    /// call reads ([`crate::prefetch_value`]). Not called on small machines.
     fn foresee(&self, _cpu: CpuId, _task: Option<TaskId>) {}
 
-    /// Whether a task may be on a run queue and yet be kept from an idle CPU by a limit of its bandwidth (cpu.max, RT
-    /// throttling). Of any other task that is an error of the scheduler.
+    /// Whether a task may be on a run queue while its CPU idles, because of a limit of its bandwidth (cpu.max, RT
+    /// throttling). For any other task this is an error of the scheduler.
     fn may_hold_back(&self, _task: TaskId) -> bool {
         false
     }
 
-    /// The rules of its decisions are its own and are always known. False: another component explains them on request,
-    /// and rules do not count in the run's hash.
+    /// Whether the scheduler itself reports the rules of its decisions. If not, another component explains them on
+    /// request, and rules are not part of the run's hash.
     fn has_own_rules(&self) -> bool {
         true
     }
 
-    /// The rule with this number in [`crate::Decision::rule`]; of an unknown number a name alone.
+    /// The rule with this number in [`crate::Decision::rule`]; for an unknown number, only a name.
     fn rule(&self, rule: u16) -> Rule<'_>;
 
-    /// The rule with this number in [`crate::Balance::rule`]; of an unknown number a name alone.
+    /// The rule with this number in [`crate::Balance::rule`]; for an unknown number, only a name.
     fn balance_rule(&self, _rule: u16) -> Rule<'_> {
         Rule::named("unknown")
     }
@@ -186,7 +186,7 @@ pub trait Scheduler {
     }
 
     /// A note of [`crate::Reason::note`] as a clause, in which `{cpu}` stands for the reason's CPU and `{a}`, `{b}`,
-    /// `{c}` for its numbers; empty if there are no words for it.
+    /// `{c}` for its numbers; empty if there is no text for it.
     fn note_text(&self, _note: u16) -> &str {
         ""
     }
@@ -197,6 +197,6 @@ pub trait Scheduler {
     /// Checks the scheduler's own books (run queue membership, signals in range) at the end of an instant.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the first inconsistency.
     fn audit(&self, env: &Env) -> Result<(), String>;
 }

@@ -83,7 +83,7 @@ fn hackbench_on_one_cpu_takes_the_time_of_its_messages() {
     assert_eq!((counts.forks, counts.exits), (81, 81));
     let messages = 400 * 2 * 30;
     let least = 700 + messages * 1000;
-    assert_eq!(metrics.window_ns, least, "who sleeps pays nothing twice");
+    assert_eq!(metrics.window_ns, least, "a sleeper pays nothing twice");
 }
 
 /// Nothing costs anything but a switch, 5 us: a worker that is called is back after that and an IPI of 1 ns.

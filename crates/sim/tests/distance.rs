@@ -1,4 +1,4 @@
-//! What messages and locks cost by how far apart their users are, and who waits for whom.
+//! Costs of messages and locks by the distance of their users, and waits for locks.
 
 use fairground_machine::{CpuMask, Distance, Machine, SoftCost};
 use fairground_sim::testing::{engine, machine, spec, workload};
@@ -187,7 +187,7 @@ fn a_link_is_no_faster_than_its_rate() {
         workload(vec![Object::Pipe { slots: 100 }], vec![pinned_to(0, w), pinned_to(cpu, r)])
     };
     let far = run(m.clone(), both(6), plain());
-    assert!(far.end >= 99 * 640, "99 messages had passed when the last was asked for: {}", far.end);
+    assert!(far.end >= 99 * 640, "99 messages had passed when the last was requested: {}", far.end);
     assert!(far.totals.traffic.link_wait_ns > 0);
     assert_eq!(run(m, both(4), plain()).totals.traffic.link_wait_ns, 0, "one node");
 }

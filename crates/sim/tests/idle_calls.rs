@@ -1,5 +1,5 @@
-//! What a scheduler hears of idle CPUs: states recorded and cleared, balancing only while awake, nothing of CPUs that no
-//! driver puts to sleep. One task on CPU 0 of two; nothing costs anything but balancing, 700 ns, and an IPI, 1 ns.
+//! Calls of the scheduler for idle CPUs: states recorded and cleared, balancing only while awake, no calls for CPUs
+//! that no driver puts to sleep. One task on CPU 0 of two; only balancing, 700 ns, and an IPI, 1 ns, cost anything.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +21,7 @@ struct Kicker {
 }
 
 impl Kicker {
-    fn hears(&self, what: &'static str, env: &Env, cpu: CpuId) {
+    fn record(&self, what: &'static str, env: &Env, cpu: CpuId) {
         if cpu == 1 {
             self.heard.lock().unwrap().push((what, env.cpu(cpu).idle.is_some()));
         }
@@ -45,22 +45,22 @@ impl Scheduler for Kicker {
     }
     fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi) {
         if ipi == Ipi::NohzKick {
-            self.hears("kick", env, cpu);
+            self.record("kick", env, cpu);
             env.raise_balance(cpu);
         }
     }
     fn balance(&mut self, env: &mut Env, cpu: CpuId) {
-        self.hears("balance", env, cpu);
+        self.record("balance", env, cpu);
         env.charge(cpu, SoftCost::Balance, 1);
     }
     fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, _: IdleView) {
-        self.hears("enter", env, cpu);
+        self.record("enter", env, cpu);
     }
     fn idle_exit(&mut self, env: &mut Env, cpu: CpuId) {
-        self.hears("exit", env, cpu);
+        self.record("exit", env, cpu);
     }
     fn tick_stopped(&mut self, env: &mut Env, cpu: CpuId, stopped: bool) {
-        self.hears(if stopped { "no tick" } else { "tick" }, env, cpu);
+        self.record(if stopped { "no tick" } else { "tick" }, env, cpu);
     }
     fn schedule(&mut self, _: &mut Env, cpu: CpuId) -> Pick {
         match cpu == 0 && self.runnable {
@@ -162,9 +162,9 @@ fn with_a_driver_the_governor_chooses() {
     assert!(outcome.totals.idle[1][1].held_ns > 0 && outcome.totals.idle[1][0].held_ns == 0);
 }
 
-/// CPU 0 sleeps from 10 to 20 us and learns at 15 us that its clock is halved: work for the CPU that caps it.
+/// CPU 0 sleeps from 10 to 20 us. At 15 us its clock is halved: the CPU that sets the cap pays for the call.
 #[test]
-fn a_sleeping_cpu_does_not_work_at_what_it_is_told() {
+fn a_call_about_a_sleeping_cpu_does_not_charge_it() {
     let m = two_cpus();
     let (cpus, by) = (m.all_cpus(), CapSource::User);
     let cap = FrequencyCap { cpus, max_khz: 500_000, from_ns: 15_000, to_ns: None, by };

@@ -87,7 +87,7 @@ fn a_sample_is_the_difference_of_two_readings_of_a_coarse_clock() {
 
 /// Samples of 999, 1000 and 1001 ns against deadlines of 1000 and 5000.
 #[test]
-fn late_is_who_takes_longer_than_its_deadline() {
+fn a_sample_beyond_its_deadline_is_late() {
     let take = |n| [Op::Stamp(0), ns(n), Op::Sample { since: Since::Stamp(0), to: TO_SERIES }];
     let mut w = measuring(1, vec![Object::Stamp], vec![[999, 1000, 1001].into_iter().flat_map(take).collect()]);
     let deadline = |ticks| Deadline { name: "d".into(), ticks };
@@ -330,7 +330,7 @@ fn a_call_has_one_time_and_wakes_one_after_another() {
 
 /// The keeper sleeps from 0 on; the worker lists itself at 500 and wakes it.
 #[test]
-fn a_sleeping_keeper_is_woken_by_who_lists_itself() {
+fn a_sleeping_keeper_is_woken_by_a_worker_that_lists_itself() {
     let programs = vec![vec![Op::AwaitListed(0), ns(10), Op::CallListed(0)], vec![ns(499), Op::Enlist(0)]];
     let (_, log) = run(machine(2, 1), measuring(1, vec![Object::Roster], programs));
     assert_eq!(log.wakings, [(500, 0), (511, 1)]);
@@ -338,7 +338,7 @@ fn a_sleeping_keeper_is_woken_by_who_lists_itself() {
 
 /// The worker's CPU has a sixteenth of the capacity: the keeper that it wakes calls it while it is on its way to sleep.
 #[test]
-fn who_is_called_before_it_sleeps_does_not_sleep() {
+fn a_worker_that_is_called_before_it_sleeps_does_not_sleep() {
     let mut m = machine(2, 1);
     m.costs.soft_ns[SoftCost::Futex as usize] = 50.0;
     m.cpus[1].capacity = 64;
@@ -350,7 +350,7 @@ fn who_is_called_before_it_sleeps_does_not_sleep() {
 
 /// Both rounds of both workers, one keeper that awaits and calls for ever.
 #[test]
-fn nobody_is_lost_between_listing_and_calling() {
+fn no_worker_is_lost_between_listing_and_calling() {
     let looped = |times, ops: Vec<Op>| {
         let mut p = ProgramBuilder::new();
         p.repeat(times, |p| {

@@ -33,7 +33,7 @@ struct Budget {
 
 impl Scheduler for Budget {
     fn boot(&mut self, env: &mut Env, _: &Workload, _: &Config) -> Result<(), String> {
-        // Never heard of: the timer that the first task sets replaces it.
+        // Never expires: the timer that the first task sets replaces it.
         env.set_timer(0, 10);
         env.charge(0, SoftCost::Tick, 1);
         self.refusal.map_or(Ok(()), |what| Err(what.into()))
@@ -174,26 +174,26 @@ fn holding_a_task_back_that_has_no_limit_is_losing_it() {
     }
 }
 
-/// The clock is at its bottom, 500 MHz. At 0, 600 MHz are asked for. 1 GHz is the next operating point at or above
-/// that. It is reached after 1 us, in which 500 ns of the work are done. The other 99.5 us of work take 99.5 us.
+/// The clock begins at the bottom, 500 MHz. The scheduler requests 600 MHz at 0: 1 GHz is the lowest that is not
+/// slower. It is reached after 1 us, in which 500 ns of the work are done. The other 99.5 us take as long.
 #[test]
-fn a_clock_follows_the_schedulers_wish_after_its_transition() {
+fn a_clock_follows_the_schedulers_request_after_its_transition() {
     let (outcome, clocks) = run(Budget { wish: Some(600_000), ..Budget::default() }, 100_000, Governor::Schedutil);
     assert_eq!(clocks, [(0, 500_000), (1_000, 1_000_000)]);
     assert_eq!(outcome.unwrap().end, 100_500);
 }
 
-/// The wish of CPU 1 comes 1 ns after that of CPU 0, by whose clock it is 14 us later, 10 * 700 ns at half speed: the later
-/// wish is the one that lasts.
+/// The request of CPU 1 comes 1 ns after that of CPU 0, whose clock is 14 us later, 10 * 700 ns at half speed: the
+/// later request is the one that lasts.
 #[test]
-fn wishes_of_two_cpus_are_carried_out_in_the_order_in_which_they_are_made() {
+fn requests_of_two_cpus_are_carried_out_in_the_order_in_which_they_are_made() {
     let (_, clocks) = run(Budget { pushes: true, at_odds: true, ..Budget::default() }, MS, Governor::Schedutil);
     let there = MS + 14_000 + 1_000;
     assert_eq!(clocks[2..], [1_000_000, 1_000_000, 500_000, 500_000].map(|khz| (there, khz)), "{clocks:?}");
 }
 
 #[test]
-fn wishes_for_frequencies_are_an_error_where_another_governs() {
+fn requests_for_frequencies_are_an_error_under_another_governor() {
     match run(Budget { wish: Some(600_000), ..Budget::default() }, 100_000, Governor::Performance).0 {
         Err(SimError::Invariant { what, .. }) => {
             assert_eq!(what, "CPU 0 asked for 600000 kHz, but frequencies are Performance's");

@@ -7,7 +7,7 @@ use fairground_sim::testing::{machine, spec, workload, RoundRobin};
 use fairground_sim::{Config, Engine, Event, EventKind, Observer};
 use fairground_workload::{Object, Op, TaskSpec};
 
-/// When who is switched to, by thread; none: the idle task.
+/// Times of switches, with the next thread; none: the idle task.
 #[derive(Default)]
 struct Switches(Vec<(u64, Option<u32>)>);
 

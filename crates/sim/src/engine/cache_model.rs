@@ -479,9 +479,9 @@ mod tests {
     }
 
     proptest! {
-        /// However tasks wander, none pays more than if all of its footprint came from the dearest place.
+        /// However tasks migrate, none pays more than if all of its footprint came from the most expensive place.
         #[test]
-        fn nobody_pays_more_than_for_everything(runs in prop::collection::vec((0..4usize, 0..4u32), 1..60)) {
+        fn no_task_pays_more_than_for_everything(runs in prop::collection::vec((0..4usize, 0..4u32), 1..60)) {
             let (mut pairs, mut tasks) = (Pairs::new(4), vec![CacheHistory::default(); 4]);
             for (task, cpu) in runs {
                 let kib = [4, 40, 64, 700][task];

@@ -1,4 +1,4 @@
-//! What one CPU physically does: the task's work, kernel overhead, the stopper, idle; and how it switches.
+//! The physical state of one CPU: the task's work, kernel overhead, the stopper, idle; and its switches.
 //!
 //! ```text
 //!            busy_until      due
@@ -175,7 +175,7 @@ impl Engine {
         self.retime(cpu);
     }
 
-    /// Computes anew when this CPU is done with what it does. Work must be settled.
+    /// Computes again when this CPU is done with its overhead or work. Work must be settled.
     pub(super) fn retime(&mut self, cpu: CpuId) {
         let flagged = self.is_flagged(cpu);
         let c = &mut self.cpus[cpu as usize];

@@ -59,7 +59,7 @@ impl Power {
     }
 }
 
-/// Who of a cluster asks for what.
+/// Idle states that the CPUs of a cluster ask for.
 #[derive(Debug)]
 pub(crate) struct ClusterState {
     nr_cpus: u32,
@@ -277,7 +277,7 @@ impl Engine {
         machine.votes.iter().filter(|v| v.from == domain).for_each(|v| self.follow_votes(v.on));
     }
 
-    /// A clock that votes on this one has changed. Votes end here: who is voted on does not vote.
+    /// A clock that votes on this one has changed. Votes end here: a clock that others vote on does not vote.
     ///
     /// DEVIATION: the hardware raises what is voted on before the voter; here both change at one instant.
     fn follow_votes(&mut self, domain: u32) {

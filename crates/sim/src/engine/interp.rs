@@ -44,7 +44,7 @@ impl Engine {
                 return self.retime(cpu);
             }
             if self.steps.is_some() && t.phase == 0 {
-                self.tell_step(cpu, task, op);
+                self.report_step(cpu, task, op);
             }
             let flow = self.step(cpu, task, op);
             let free = self.cpus[cpu as usize].busy_until <= self.now;
@@ -69,7 +69,7 @@ impl Engine {
     }
 
     #[cold]
-    fn tell_step(&mut self, cpu: CpuId, task: TaskId, op: &Op) {
+    fn report_step(&mut self, cpu: CpuId, task: TaskId, op: &Op) {
         let due = match *op {
             Op::TimerWait { timer, period_ns, .. } => Some(self.last_expiry(task, timer).saturating_add(period_ns)),
             _ => None,
@@ -332,7 +332,7 @@ impl Engine {
         Flow::Next
     }
 
-    /// Wakes up to `count` of those who wait now, longest waiting first.
+    /// Wakes up to `count` of the threads that wait now, longest waiting first.
     fn wake_waiters(&mut self, cpu: CpuId, task: TaskId, id: ObjId, count: usize) {
         let waiting = self.waiters(id).len();
         for _ in 0..count.min(waiting) {
@@ -363,7 +363,7 @@ impl Engine {
     }
 
     /// 0: the fast path. 1: taken, or into the kernel. 2: look again, or sleep. As glibc's normal mutex: one that is
-    /// woken competes again with those who come by (no handoff), and queues at the end if it loses.
+    /// woken competes again with threads that come meanwhile (no handoff), and queues at the end if it loses.
     fn lock(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId) -> Flow {
         match phase {
             0 => self.work(task, 1, &[SoftCost::LockFast]),

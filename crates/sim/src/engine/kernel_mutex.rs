@@ -1,11 +1,11 @@
-//! Mutexes of the kernel: who waits spins in a queue as long as the holder is on a CPU, and sleeps if it is not or if the
-//! waiter is preempted itself.
+//! Mutexes of the kernel: a waiter spins in a queue as long as the holder is on a CPU. It sleeps if the holder is not,
+//! or if the waiter is preempted itself.
 //!
 //! ```text
 //!                      holder runs                          given up
 //! lock ---- free? ---- spin in the queue ------------------ first spinner ----.
 //!             |            | holder or spinner preempted    (or the heir)     |
-//!             |        sleep, first come ---- woken by who gives up ----------+-- == lines == hold -- unlock
+//!             |        sleep, first come ---- woken by the unlock ------------+-- == lines == hold -- unlock
 //!             `---------------------------------------------------------------'
 //! ```
 //!

@@ -20,9 +20,9 @@
 //!
 //! The mutex of a pipe is held for the copy and the lines, by writers and readers alike, in the order in which they come to
 //! it. A writer comes to it when its copy is done, and holds it from the copy's start if no other thread did.
-//! DEVIATION: who waits spins, as in the kernel while the owner runs. DEVIATION: what a waiting reader will hold it for
-//! is what it would find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages of 100
-//! bytes go into one; the descriptor of the page, which each message changes, stands for them meanwhile. Fresh pages
+//! DEVIATION: a waiter spins, as in the kernel while the owner runs. DEVIATION: a waiting reader holds the mutex for
+//! the data that it would find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages
+//! of 100 bytes go into one; the descriptor of the page, which each message changes, stands for them meanwhile. Fresh pages
 //! and the heads of a socket's messages are taken to be where they are used, as freed memory goes to lists of the CPU;
 //! a poll reads and takes nothing. What a look at an empty channel takes is paid when the reader is back.
 
@@ -182,8 +182,8 @@ impl Engine {
         Flow::Next
     }
 
-    /// Waits of AF_UNIX streams, to send as to receive, are not exclusive: all are woken, those who came last first.
-    /// Who blocks again while this goes on is not woken twice.
+    /// Waits of AF_UNIX streams, to send as to receive, are not exclusive: all are woken, the last to come first. A
+    /// thread that blocks again meanwhile is not woken twice.
     fn wake_last_first(&mut self, cpu: CpuId, task: TaskId, waiters: VecDeque<TaskId>) {
         for waiter in waiters.into_iter().rev() {
             self.wake_from(cpu, task, true, Some(waiter));

@@ -78,7 +78,7 @@ const INSTANT_EVENTS_MAX: u64 = 10_000_000;
 /// Reschedules of one instant after which time is taken to stand still.
 const INSTANT_RESCHEDS_MAX: u64 = 1_000_000;
 
-/// CPUs of a machine of which memory is asked for ahead of time.
+/// CPUs of a machine from which on memory is prefetched.
 const LARGE: usize = 64;
 
 /// The cpufreq governor of a run.
@@ -92,7 +92,7 @@ pub enum Governor {
     Schedutil,
 }
 
-/// Who chooses idle states.
+/// The cpuidle governor of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdleGovernor {
     /// After Linux's menu governor: the pattern of past stays, and the next timer.
@@ -138,7 +138,7 @@ pub struct Config {
     pub latency_limit_ns: u64,
     /// Start the workload at a point of the first tick drawn from the seed, instead of at its beginning.
     pub start_phase: bool,
-    /// A reader of a full pipe wakes a writer even if it has not drained a page, who then sleeps again: Linux 5.5 to
+    /// A reader of a full pipe wakes a writer even if it has not drained a page; the writer sleeps again: Linux 5.5 to
     /// 6.13 ("pipe_read: don't wake up the writer if the pipe is still full" landed in 6.14).
     pub pipe_eager_writer_wake: bool,
     /// Kernel locks that make threads wait.
@@ -147,13 +147,13 @@ pub struct Config {
     pub max_time_ns: Time,
     /// The run fails if it takes more events.
     pub max_events: u64,
-    /// Temperature around the machine, thousandths of a degree Celsius; none: as its file says. Of no consequence on a
-    /// machine without thermal figures.
+    /// Ambient temperature, thousandths of a degree Celsius; none: as the machine file says. Has no effect on a machine
+    /// without thermal figures.
     pub ambient_mc: Option<i32>,
     /// How often the energy of each rail is reported ([`EventKind::Energy`]), ns, besides at the beginning and the end;
-    /// none: never. No part of the run's hash.
+    /// none: never. Not part of the run's hash.
     pub energy_every_ns: Option<u64>,
-    /// Whether the scheduler shall tell what load tracking says ([`EventKind::Signals`]). No part of the run's hash.
+    /// Whether the scheduler reports its load-tracking signals ([`EventKind::Signals`]). Not part of the run's hash.
     pub signals: bool,
     /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
     pub audit_every_ns: u64,
@@ -198,7 +198,7 @@ pub struct Engine {
     objects: Vec<Obj>,
     clusters: Vec<ClusterState>,
     power: Power,
-    /// None on a machine whose temperature is of no consequence.
+    /// None on a machine without thermal figures.
     heat: Option<Heat>,
     /// Busy threads of each core.
     core_busy: Vec<u32>,
@@ -208,11 +208,11 @@ pub struct Engine {
     opp: Vec<u32>,
     /// How long each of them was the highest.
     at_top: Vec<DurationMeter>,
-    /// What its governor wants, limits apart.
+    /// The operating point that its governor wants, without limits.
     wished_opp: Vec<u32>,
-    /// What the scheduler last asked for; reached after the transition time.
+    /// The scheduler's last request; reached after the transition time.
     asked_opp: Vec<u32>,
-    /// When that was, by the clock of the CPU that asked; by domain.
+    /// The time of that request, by the clock of the CPU that made it; by domain.
     asked_at: Vec<Time>,
     /// `distance[a * n + b]`.
     distance: Vec<u8>,
@@ -352,7 +352,7 @@ impl Engine {
         }
     }
 
-    /// Runs to the end and tells the observers of every event, in order.
+    /// Runs to the end and reports every event to the observers, in order.
     ///
     /// # Errors
     /// See [`SimError`].
@@ -402,8 +402,7 @@ impl Engine {
         booted.map_err(|what| SimError::Refused { what })
     }
 
-    /// What the interpreter relies on, so that it need not look again, and a duration that no run may take, said at
-    /// once instead of after as long as a run may take.
+    /// Checks what the interpreter relies on; and refuses at once a duration that is longer than a run may take.
     fn refuse(&self) -> Result<(), SimError> {
         let fail = |what: String| Err(SimError::Program { workload: self.workload.name.clone(), what });
         if let Err(problem) = self.workload.problem(&self.machine) {
@@ -680,7 +679,7 @@ impl Engine {
         self.call(cpu, |s, e| s.fork(e, cpu, parent, &info));
     }
 
-    /// Calls the scheduler on `cpu` and carries out what it asked for.
+    /// Calls the scheduler on `cpu` and carries out its requests.
     fn call<R>(&mut self, cpu: CpuId, f: impl FnOnce(&mut dyn Scheduler, &mut Env) -> R) -> R {
         self.settle(cpu);
         self.env.begin(self.now, cpu);
@@ -747,7 +746,7 @@ impl Engine {
         Distance::ALL[self.distance[a as usize * self.cpus.len() + b as usize] as usize]
     }
 
-    /// `n` modified cache lines come over from the CPU `from`: the time that takes, ns.
+    /// Time that `n` modified cache lines take to come from the CPU `from`, ns.
     fn fetch(&mut self, from: CpuId, to: CpuId, n: u64) -> u64 {
         self.env.lines.fetch(&self.machine, self.now, from, to, n)
     }
@@ -762,7 +761,7 @@ impl Engine {
         in_amount(amount, draw(self.config.seed, Purpose::Program, t.lineage, t.draws))
     }
 
-    /// The thread as messages name it.
+    /// Name of the thread in messages.
     fn name_of(&self, task: TaskId) -> String {
         match self.tasks.get(task as usize) {
             Some(t) => format!("{}/{task}", self.workload.tasks[t.spec as usize].name),
@@ -791,5 +790,5 @@ impl Engine {
     }
 }
 
-/// An empty queue of interrupts; named so that the type is written once.
+/// An empty queue of interrupts.
 type Pending = VecDeque<irq::Irq>;

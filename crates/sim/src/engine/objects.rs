@@ -34,9 +34,9 @@ pub(crate) struct KernelMutex {
 /// State of a roster.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
-    /// Who is on it, in order of coming.
+    /// The threads on it, in order of coming.
     pub(super) listed: Vec<TaskId>,
-    /// Who was on it when the call began and is still to be woken.
+    /// The threads that were on it when the call began and are still to be woken.
     pub(super) calling: VecDeque<TaskId>,
     pub(super) keepers: VecDeque<TaskId>,
 }
@@ -174,7 +174,7 @@ struct Slot {
 pub(crate) struct Pipe {
     capacity: usize,
     pub control: Control,
-    /// When the last so far who wants the mutex gives it up.
+    /// The time at which the last thread so far that wants the mutex gives it up.
     mutex_until: Time,
     slots: VecDeque<Slot>,
     chunks: VecDeque<Chunk>,

@@ -83,8 +83,8 @@ struct Entry {
 impl Entry {
     const NEVER: Entry = Entry { time: Time::MAX, key: u64::MAX, what: EngineEvent::Start };
 
-    /// Time and key as one number: which of two comes first is anybody's guess, so that a branch for it costs more than
-    /// the comparison.
+    /// Time and key as one number: the host cannot predict which of two comes first, so a branch costs more than the
+    /// comparison.
     fn rank(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.key)
     }

@@ -35,7 +35,7 @@ pub struct Totals {
     pub time: Vec<Account>,
     /// By CPU, then by idle state. Stays that have ended.
     pub idle: Vec<Vec<IdleStats>>,
-    /// Energy, by who took it and what for.
+    /// Energy, by consumer and purpose.
     pub energy: EnergyBook,
     /// Time for which cooling capped each frequency domain, ns; empty for a machine without thermal figures.
     pub capped_ns: Vec<u64>,
@@ -102,10 +102,10 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Holds what must hold of any run: time is conserved on every CPU, energy is within what the hardware can draw.
+    /// Checks what must hold for any run: time is conserved on every CPU, energy is within what the hardware can draw.
     ///
     /// # Errors
-    /// What does not.
+    /// The first condition that does not hold.
     pub fn check(&self, machine: &Machine) -> Result<(), String> {
         let t = &self.totals;
         for (cpu, a) in t.time.iter().enumerate() {

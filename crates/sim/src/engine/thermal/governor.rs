@@ -156,7 +156,7 @@ fn actors<'a>(machine: &'a Machine, zone: &ThermalZone, opp: &[u32], before: &[u
     zone.cools.iter().map(actor).collect()
 }
 
-/// Shares a budget out in proportion to what is wanted; what one cannot use goes to those that have room. Who wants nothing
+/// Shares a budget out in proportion to requests; what one cannot use goes to those with room. One that wants nothing
 /// is granted nothing; without any request, nothing is granted at all: so it is in the kernel.
 fn share(actors: &[Actor], budget: f64) -> Vec<f64> {
     let wanted: f64 = actors.iter().map(|a| a.wanted).sum();
