@@ -80,7 +80,7 @@ IdleGovernorName = Literal["menu", "teo"]
 
 
 def __getattr__(name: str) -> Any:
-    """Sweeps bring pyarrow along, which takes longer to load than many a run takes: they come when they are asked for."""
+    """Load sweeps at their first use: they import pyarrow, which takes longer than many a run."""
     if name == "Experiment":
         from .sweeps import Experiment
 
@@ -131,23 +131,23 @@ def run(
     sched : str
         ``"fair:PRESET+feature-feature"`` or ``"linux:NAME"``.
     seed : int
-        Of all random draws, 0 to 2**64 - 1.
+        Seed of all random draws, 0 to 2**64 - 1.
     events : bool
         Keep the events of the run: ``Run.events``, ``Run.tasks``, ``Run.cpus``, ``Run.idle_states``,
         ``Run.frequencies``, and :func:`explain`. They are held in memory, some 100 bytes each.
     why : bool
-        With the reasons of every placement among them, as the event ``fairground_why``. Under a kernel, which gives
-        none, they are those of our policy beside it.
+        Keep the reasons of every placement too, as the event ``fairground_why``. A kernel gives no reasons: under a
+        kernel they are those of our policy, which decides beside it.
     hz : int, optional
         Ticks per second: 100, 250, 300 or 1000. Default: a kernel's own, else 250.
     governor : {"performance", "powersave", "schedutil"}
-        Who chooses frequencies.
+        Frequency governor.
     idle_governor : {"menu", "teo"}
-        Who chooses idle states.
+        Idle governor.
     sysctl : dict of str to int, optional
         Limits of utilization clamps, 0 to 1024, by the names of their files.
     ambient : float, optional
-        Temperature around the machine, degrees Celsius. Default: the machine file's.
+        Ambient temperature, degrees Celsius. Default: that of the machine file.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def run(
     Raises
     ------
     InputError
-        Something given is not understood or does not fit; also a ``ValueError``.
+        An argument is invalid, or does not fit the others; also a ``ValueError``.
     RunFailed
         The run began and failed.
     """
@@ -190,20 +190,20 @@ def compare(
     base : str
         What to compare with: one setting or several with spaces between, each a scheduler or ``NAME=VALUE`` with
         ``machine``, ``workload``, ``sched``, ``hz``, ``governor``, ``idle_governor``, ``ambient`` or a limit of clamps
-        (``"fair:v5.9"``, ``"fair:v6.12 governor=schedutil"``). What it does not name is as for all sides.
+        (``"fair:v5.9"``, ``"fair:v6.12 governor=schedutil"``). The arguments of this function set the rest.
     test : str or list of str
-        What is under test, as ``base``.
+        One side or several to compare with the base, in the form of ``base``.
     sched : str, optional
-        Scheduler of the sides that name none.
+        Scheduler of the sides that do not name one.
     seeds : int
         Pairs of runs.
     jobs : int, optional
         Threads to run on; results do not depend on it. Default: one for each CPU.
     store : bool or path, optional
-        Where results of runs are kept, and taken from when they are asked for again: a directory (that of a sweep, for
-        example), or ``True`` for the one that ``fairground compare`` uses. ``False`` or ``None`` keeps nothing.
+        Directory in which results of runs are stored, and from which stored results are read (that of a sweep, for
+        example); or ``True`` for the one that ``fairground compare`` uses. ``False`` or ``None`` stores nothing.
 
-    All else as in :func:`run`. A run that fails is listed in ``Comparison.failures`` and leaves the others alone.
+    The other parameters are those of :func:`run`. ``Comparison.failures`` lists the runs that fail; the others go on.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def reproduce(
     ----------
     mail : str
         ``"asym-prev-first"``, ``"break-even"``, ``"lb-rework"``, ``"misfit-unlink"``, ``"cluster-level"`` or ``"all"``; the numbers
-        ``"000"`` to ``"004"`` are understood too.
+        ``"000"`` to ``"004"`` work too.
     rows : str or list of str, optional
         Only the rows with one of these in their ids, e.g. ``"hackbench"``.
     seeds : int, optional
@@ -250,9 +250,9 @@ def reproduce(
     jobs : int, optional
         Threads to run on; results do not depend on it. Default: one for each CPU.
     store : bool or path, optional
-        Where results of runs are kept, and taken from when they are asked for again: a directory, or ``True`` for the
-        one that ``fairground reproduce`` uses. ``False`` or ``None`` keeps nothing. An interrupt loses the runs in
-        work.
+        Directory in which results of runs are stored, and from which stored results are read; or ``True`` for the one
+        that ``fairground reproduce`` uses. ``False`` or ``None`` stores nothing. An interrupt loses the runs in
+        progress.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def explain(
     at: float | None = None,
     cpu: int | None = None,
 ) -> Explanation:
-    """Say of placements by which rule they were decided, and why.
+    """Explain placements: the rule that decided each, and its reasons.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def whatif(
     cpu: int | None = None,
     nth: int | None = None,
 ) -> Counterfactual:
-    """Say of each wakeup of a trace where a scheduler would have put the task, and how sure that is.
+    """For each wakeup of a trace, compute where a scheduler would have put the task, and how sure that is.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def whatif(
 
 
 def diff(base: Run | str | PathLike[str], test: Run | str | PathLike[str]) -> Difference:
-    """Set the placements of two runs side by side: the same task's n-th wakeup, fork or exec in each.
+    """Compare the placements of two runs: the same task's n-th wakeup, fork or exec in each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Builds one kernel, in a process that can be ended: what to build comes on standard input, its name goes out."""
+"""Builds one kernel, in a process that can be killed: reads the arguments from standard input, prints the name."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What the compiled half offers. ``fairground`` is what users import."""
+"""Interface of the compiled half of the package. Users import ``fairground``."""
 
 from collections.abc import Callable, Iterator
 from os import PathLike
@@ -122,7 +122,7 @@ class Workload:
 
 @final
 class Inputs:
-    """What runs name and the program does not have. Runs are given as the JSON of :class:`fairground.sweeps.RunSpec`."""
+    """Content of the files and kernels that runs name. A run is the JSON of a :class:`fairground.sweeps.RunSpec`."""
 
     def __new__(
         cls,
@@ -143,22 +143,22 @@ class RunKeys:
 
 @final
 class Outcome:
-    """What a run gave.
+    """Outcome of a run.
 
     Attributes
     ----------
     metrics : dict of str to float
         Figures by name; empty if it failed.
     hash : str
-        Of its event stream, 32 hex digits; empty if it failed.
+        Hash of its event stream, 32 hex digits; empty if it failed.
     notes : list of str
-        What the run itself says; not what its settings are.
+        Notes of the run itself, without its settings.
     failed : str, optional
-        Why there are no figures.
+        Message of the failure.
     wall_ns : int
-        How long it took, ns. No part of any result.
+        Wall time, ns. Not part of the result.
     is_result : bool
-        False if a limit of time or memory has ended it: it is not recorded.
+        False if a limit of time or memory has ended it: such an outcome is not stored.
     """
 
     @staticmethod
@@ -180,7 +180,7 @@ class Outcome:
 
 @final
 class Results:
-    """What a store has of the runs of a sweep.
+    """Stored results of the runs of a sweep.
 
     Attributes
     ----------
@@ -192,9 +192,9 @@ class Results:
     metrics : dict of str to (str, str)
         Unit and better end (``higher`` or ``lower``) of figures, by name.
     notes : list of str
-        What must be said of the runs that ended well, each once, sorted.
+        Notes of the runs that ended well, each once, sorted.
     damaged : list of (int, str)
-        Positions of results that are not as they were written, ascending, and what is wrong.
+        Positions of damaged results, ascending, and messages.
     """
 
     @property
@@ -217,14 +217,14 @@ class Store:
     Parameters
     ----------
     path : path
-        Directory; made if it is not there, unless `read_only`.
+        Directory; created if it does not exist, unless `read_only`.
     read_only : bool
-        Read what is on record, whoever writes meanwhile.
+        Only read results; other processes may write meanwhile.
 
     Raises
     ------
     StoreRefused
-        The directory is not a store, is a store of another version, or cannot be written.
+        It is a store of another version, is not a store, or cannot be written.
     CannotKeep
         The disk is full.
     """

@@ -1,4 +1,4 @@
-"""Runs of a kernel's code happen in processes of their own: this interpreter, started anew with this module."""
+"""A worker process, which runs a kernel's code: another process of this interpreter, with this module."""
 
 from ._fairground import serve_worker
 

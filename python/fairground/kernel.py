@@ -22,7 +22,7 @@ def kernels() -> Table:
     Table
         One row each: ``sched`` (``linux:NAME``), ``release``, ``hz`` (ticks per second), ``nr_cpus`` (at most),
         ``tree``, ``tree_changed`` (since it was built), ``built_s`` (seconds since 1970), ``compiler``, ``key`` (equal
-        keys, equal libraries), ``library``, ``library_bytes``. Kernels that cannot be used are warned of.
+        keys, equal libraries), ``library``, ``library_bytes``. Warns of kernels that cannot be used.
     """
     table, problems = _fairground.kernels()
     for problem in problems:
@@ -40,8 +40,8 @@ def kernel_build(
 ) -> str:
     """Build the scheduler of a kernel's source tree; does nothing if it is built and the tree unchanged.
 
-    Other Python threads go on meanwhile. Ctrl-C ends the build with everything it has started, and leaves what was
-    built before.
+    Other Python threads go on meanwhile. Ctrl-C ends the build and all processes it has started, and keeps an earlier
+    build.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def kernel_build(
     name : str, optional
         Build ``linux:NAME``. Default: the tree's release, e.g. ``v6.12.117``.
     config : path, optional
-        A kernel's ``.config``: what it says of the scheduler is taken over.
+        A kernel's ``.config``: its options of the scheduler are used.
     options : dict of str to str, optional
-        Options over what the ``.config`` says, e.g. ``{"CONFIG_HZ": "1000"}``.
+        Options that override the ``.config``, e.g. ``{"CONFIG_HZ": "1000"}``.
     jobs : int, optional
         Parallel jobs. Default: as many as CPUs.
 
     Returns
     -------
     str
-        ``"linux:NAME"``, to be run.
+        ``"linux:NAME"``, the name of the scheduler.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def kernel_build(
     """
     if jobs is not None and jobs < 1:
         raise InputError("jobs: expected 1 or more")
-    asked = {
+    arguments = {
         "tree": os.fspath(tree),
         "name": name,
         "config": None if config is None else os.fspath(config),
@@ -76,7 +76,7 @@ def kernel_build(
         "jobs": jobs,
     }
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    # A session of its own: make and the compilers end with it.
+    # A new session, so that make and the compilers can be killed with it.
     process = subprocess.Popen(
         [sys.executable, "-m", "fairground._build"],
         stdin=subprocess.PIPE,
@@ -87,11 +87,11 @@ def kernel_build(
         text=True,
     )
     try:
-        answer, complaints = process.communicate(json.dumps(asked))
+        answer, errors = process.communicate(json.dumps(arguments))
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
     if process.returncode != 0:
-        raise InputError(complaints.strip() or f"the build ended with {process.returncode}")
+        raise InputError(errors.strip() or f"the build ended with {process.returncode}")
     return f"linux:{json.loads(answer)}"

@@ -1,4 +1,4 @@
-"""LISA's door: runs and machines as Arm's kit LISA (``lisa-linux`` 3.1.0) takes them, without a file between.
+"""Runs and machines as objects of Arm's kit LISA (``lisa-linux`` 3.1.0), without a file between.
 
     from lisa.trace import MockTraceParser, Trace
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["energy_model", "frames", "plat_info", "platform"]
 
-#: What the compiled half tells of a machine.
+#: A machine as the compiled half describes it.
 Board: TypeAlias = dict[str, Any]
 
-# Widths of fields as LISA's parsers have them, where no event below says otherwise.
+# Types of fields in LISA's parsers, unless _WIDTHS_OF has another for an event.
 _WIDTHS = {
     "__cpu": "uint32",
     "__pid": "uint32",
@@ -58,13 +58,13 @@ _WIDTHS_OF = {
     "sched_pelt_se": {"pid": "int32"},
 }
 
-# Names of fields in the kernel's format, where our table has those of its text.
+# Names of fields in the kernel's binary format, where our table has those of its text format.
 _RENAMED = {"sched_process_fork": {"comm": "parent_comm", "pid": "parent_pid"}}
 
 # Fields that LISA does not read.
 _LEFT_OUT = {"sched_wakeup": ["success"]}
 
-# How events of one instant on a CPU follow each other: what causes before what is caused. All others come last.
+# Order of the events of one instant on a CPU: causes before effects. All others come last.
 _ORDER = [
     "cpu_frequency",
     "sched_process_fork",
@@ -82,20 +82,21 @@ _ORDER = [
 
 
 def frames(run: Run) -> dict[str, pandas.DataFrame]:
-    """The events of a run as LISA's parsers would give them.
+    """The events of a run, as LISA's parsers return them.
 
     Parameters
     ----------
     run : Run
-        Of :func:`fairground.run` with ``events=True``; with ``util_events=True`` for load tracking, with
-        ``rtapp_marks=True`` for what rt-app's threads say.
+        A run of :func:`fairground.run` with ``events=True``; with ``util_events=True`` for load tracking, with
+        ``rtapp_marks=True`` for the marks of rt-app's threads.
 
     Returns
     -------
     dict of str to pandas.DataFrame
         One frame for each kind of event. Index ``Time``, float64, seconds, rising and unique over all frames; columns
-        ``__cpu``, ``__pid`` and ``__comm`` of what ran there, and the event's own. What LISA asks for as
-        ``userspace@rtapp_loop`` it finds as ``rtapp_loop``. Nobody is renamed in a run: the one row of ``task_rename``, for which LISA asks, changes no name.
+        ``__cpu``, ``__pid`` and ``__comm`` of the task that ran there, and the event's own. LISA finds
+        ``userspace@rtapp_loop`` as ``rtapp_loop``. No task is renamed in a run: the frame ``task_rename``, which LISA
+        needs, has one row that changes no name.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def frames(run: Run) -> dict[str, pandas.DataFrame]:
 
 
 def platform(machine: Machine | str | dict[str, Any], *, hz: int = 250, release: str | None = None) -> dict[str, Any]:
-    """What LISA wants to know of a board, as plain data: keys and shapes of its ``PlatformInfo``.
+    """The description of a board that LISA needs, as plain data: keys and shapes of its ``PlatformInfo``.
 
     Parameters
     ----------
@@ -120,14 +121,14 @@ def platform(machine: Machine | str | dict[str, Any], *, hz: int = 250, release:
     hz : int
         Ticks per second of its kernel.
     release : str, optional
-        What ``uname -r`` would say of it, such as ``"6.12.117"``.
+        Output of ``uname -r`` on it, such as ``"6.12.117"``.
 
     Returns
     -------
     dict
         ``name``, ``os``, ``cpus-count``, ``numa-nodes-count``, ``cpu-capacities`` (of 1024), ``freq-domains``, ``freqs``
         (kHz, rising), ``rtapp`` (ns of one of its loops, which counts as 1 us of the largest CPU), ``kernel`` (``config``
-        and ``version`` as text). What a machine file does not tell, such as its instruction set, is left out.
+        and ``version`` as text). Values that a machine file does not have, such as the instruction set, are left out.
     """
     board = hardware(machine)
     capacity = _capacities(board)
@@ -169,7 +170,7 @@ def plat_info(machine: Machine | str | dict[str, Any], *, hz: int = 250, release
 def energy_model(machine: Machine | str | dict[str, Any]) -> Any:
     """The machine's powers as LISA estimates energy: CPUs and their clusters by operating point, and idle states.
 
-    It knows no costs of transitions, no heat, and of a supply's static power nothing.
+    It has no costs of transitions, no heat, and no static power of supplies.
 
     Returns
     -------
@@ -196,8 +197,8 @@ def _lisa() -> None:
 
 
 def _times(by_event: dict[str, pandas.DataFrame]) -> dict[str, Any]:
-    """Seconds, of each event as its rows come. One ns is gone through CPU by CPU, as trace-cmd does; who shares it with
-    others is later by as many of the smallest steps as come before it.
+    """Times of each event in s, in the order of its rows. Rows of the same ns are ordered by CPU, as trace-cmd does.
+    Each of them is later than the one before by the smallest step of a float.
     """
     import numpy
 
@@ -219,7 +220,7 @@ def _frame(event: str, raw: pandas.DataFrame, times: Any) -> pandas.DataFrame:
 
     widths = {**_WIDTHS, **_WIDTHS_OF.get(event, {})}
     columns = {name: _fitting(raw[name], widths.get(name)) for name in raw.columns if name != "time_ns"}
-    # Nothing ran there: trace-cmd's word for the idle task.
+    # The idle task ran there: trace-cmd's name for it.
     idle = columns["__pid"] == 0
     columns["__comm"] = columns["__comm"].astype("object").mask(idle, "<idle>").astype("category")
     frame = pandas.DataFrame(columns).rename(columns=_RENAMED.get(event, {}))
@@ -228,7 +229,7 @@ def _frame(event: str, raw: pandas.DataFrame, times: Any) -> pandas.DataFrame:
 
 
 def _fitting(column: pandas.Series, width: str | None) -> pandas.Series:
-    """As narrow as LISA has it, unless a value does not fit: the load of a thread of nice -20, for one."""
+    """The column in LISA's type, unless a value does not fit, for example the load of a thread of nice -20."""
     if width is None:
         return column
     narrow = column.astype(width)
@@ -236,7 +237,7 @@ def _fitting(column: pandas.Series, width: str | None) -> pandas.Series:
 
 
 def _no_renames(start: float) -> pandas.DataFrame:
-    """LISA asks for ``task_rename``, and fails without a row of it: the idle task keeps its name."""
+    """LISA needs ``task_rename``, and fails without a row of it. In this row the idle task keeps its name."""
     import pandas
 
     row = {"__cpu": 0, "__pid": 0, "__comm": "<idle>", "pid": 0, "oldcomm": "swapper/0", "newcomm": "swapper/0"}

@@ -91,7 +91,7 @@ class Cluster:
             return [pid for _, pid in sorted(client.run(os.getpid, on_error="ignore").items())]
 
     def kill_worker(self, draw):
-        """SIGKILL one of the workers, which its nanny then starts anew; `draw` (random.Random) says which."""
+        """SIGKILL one of the workers, which its nanny then starts again; `draw` (random.Random) chooses it."""
         while not (pids := self.pids()):
             time.sleep(0.1)
         os.kill(draw.choice(pids), signal.SIGKILL)

@@ -91,7 +91,7 @@ def test_an_interval_holds_the_effect_and_is_that_of_compare():
 
 
 def test_the_interval_is_over_seeds_and_not_over_points():
-    """Points of one seed share its noise: a hundred of them are no hundred witnesses."""
+    """Points of one seed share its noise: a hundred of them are not a hundred independent results."""
     rng = np.random.default_rng(1)
     shared = {(sched, seed): rng.standard_normal() for sched in "ab" for seed in SEEDS}
     rows = [
@@ -384,9 +384,9 @@ def test_an_axis_that_does_not_vary_leaves_the_others_their_indices(place):
 
 
 def sweep(labelled, planned, failures=(), seeds=8):
-    """What a sweep offers to this package: its table tells its name and seeds, too."""
-    told = json.loads(labelled.schema.metadata[b"fairground"]) | {"name": "made", "seeds": seeds}
-    table = labelled.replace_schema_metadata({b"fairground": json.dumps(told).encode()})
+    """What a sweep offers to this package: its table has its name and seeds, too."""
+    metadata = json.loads(labelled.schema.metadata[b"fairground"]) | {"name": "made", "seeds": seeds}
+    table = labelled.replace_schema_metadata({b"fairground": json.dumps(metadata).encode()})
     failed = pyarrow.Table.from_pylist(list(failures))
     experiment = types.SimpleNamespace(rows=lambda: iter(planned))
     return types.SimpleNamespace(table=table, failures=failed, experiment=experiment, notes=("a sweep's note",), left=0)
@@ -575,7 +575,7 @@ def test_constant_metrics_are_not_tested():
 
 
 @pytest.mark.parametrize(
-    ("ask", "said"),
+    ("ask", "message"),
     [
         (lambda t: analysis.effects(t, "yy"), "no metric 'yy', did you mean y?"),
         (lambda t: analysis.effects(t, "y", "shed"), "no axis 'shed', did you mean sched?"),
@@ -591,7 +591,7 @@ def test_constant_metrics_are_not_tested():
         (lambda t: analysis.label(t, [], {"y": "lower"}), "axes: name at least one column"),
         (lambda t: analysis.label(t, ["seed"], {"y": "lower"}), "axis seed: answers have a column of that name"),
         (lambda t: analysis.label(t, ["sched", "y"], {"y": "lower"}), "y is named as an axis and as a metric"),
-        (lambda t: analysis.label(t, ["sched"], {"seed": "lower"}), "metric seed: the column tells runs"),
+        (lambda t: analysis.label(t, ["sched"], {"seed": "lower"}), "metric seed: the column distinguishes"),
         (lambda t: analysis.label(t, {"groups": [1, 2, 4, 1.0]}, {"y": "lower"}), "axis groups: level 1 stands twice"),
         (lambda t: analysis.label(t, {"sched": "base"}, {"y": "lower"}), "axis sched: expected a list of levels"),
         (lambda t: analysis.label(t.drop(["seed"]), ["sched"], {"y": "lower"}), "a column `seed` is missing"),
@@ -601,10 +601,10 @@ def test_constant_metrics_are_not_tested():
         (lambda t: analysis.effects(analysis.label(t, ["sched"], {"y": "lower"}), "y"), "two runs have the same axes"),
     ],
 )
-def test_what_is_not_understood_is_named(ask, said):
+def test_what_is_not_understood_is_named(ask, message):
     with pytest.raises(fg.InputError) as error:
         ask(table(TWO, additive))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_no_column_of_the_answers_may_be_an_axis():
@@ -645,8 +645,8 @@ def test_a_missing_library_is_named_with_what_brings_it(missing, ask):
     """As on a machine with the bare package: in an interpreter of its own, which finds no such library."""
     text = f"import sys; sys.modules[{missing!r}] = None; {ask}"
     ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
-    said = ended.stderr.splitlines()[-1]
-    assert missing in said and said.endswith("pip install 'fairground[report]'"), ended.stderr
+    message = ended.stderr.splitlines()[-1]
+    assert missing in message and message.endswith("pip install 'fairground[report]'"), ended.stderr
 
 
 def test_tables_of_all_libraries_are_taken():
@@ -808,10 +808,10 @@ def test_a_report_of_a_random_design_without_the_defaults_base_ranks_nothing(tmp
     drawn = (points[:, None] >> np.arange(9) & 1).astype(bool)
     frame = pandas.DataFrame(drawn, columns=names).assign(y=rng.uniform(size=40), seed=1)
     labelled = analysis.label(frame, axes={name: ON_OFF for name in names}, metrics={"y": "lower"}, design="random")
-    told = json.loads(labelled.schema.metadata[b"fairground"])
-    for axis in told["axes"]:
+    metadata = json.loads(labelled.schema.metadata[b"fairground"])
+    for axis in metadata["axes"]:
         axis["kind"] = "feature"
-    labelled = labelled.replace_schema_metadata({b"fairground": json.dumps(told).encode()})
+    labelled = labelled.replace_schema_metadata({b"fairground": json.dumps(metadata).encode()})
     analysis.report(labelled, tmp_path / "a.html")
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "nothing is ranked: no point has the base" in text and "Trends" in text

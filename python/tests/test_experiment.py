@@ -26,7 +26,7 @@ def written(tmp_path, text):
 
 @pytest.fixture
 def refusal(tmp_path, monkeypatch):
-    """What is said of a file; it is named shortly, so that lines are not wrapped more than need be."""
+    """The message about a file. Its name is short, so that lines are wrapped as little as possible."""
     monkeypatch.chdir(tmp_path)
     return lambda text: refused(written(tmp_path, text).name)
 
@@ -235,11 +235,11 @@ def fixed_clamps(limit, *varied):
     ],
 )
 def test_what_names_nothing_is_refused_with_its_line(refusal, text, line, words):
-    said = refusal(text)
-    assert f"x.toml:{line}:" in said
+    message = refusal(text)
+    assert f"x.toml:{line}:" in message
     for word in words:
-        assert word in said
-    assert "--sysctl" not in said
+        assert word in message
+    assert "--sysctl" not in message
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,9 @@ def sobol(text):
     ],
 )
 def test_ranges_that_cannot_be_drawn_from_are_refused(refusal, text, words):
-    said = refusal(sobol(text))
+    message = refusal(sobol(text))
     for word in words:
-        assert word in said
+        assert word in message
 
 
 def test_a_file_that_is_none_is_refused(tmp_path):

@@ -33,7 +33,7 @@ KILLS = int(os.environ.get("FAIRGROUND_FARM_KILLS", "3"))
 
 
 def experiment(runs, loops=100):
-    """So many different runs."""
+    """An experiment of `runs` runs."""
     return {
         "experiment": {"name": "farm", "seeds": runs // 2},
         "fixed": {"machine": "hikey960", "workload": f"sched-pipe:loops={loops},threads"},
@@ -98,9 +98,9 @@ def test_what_a_file_says_travels_by_content(shared, tmp_path):
     board = Path(__file__).parents[2] / "machines/hikey960.toml"
     file = tmp_path / "board.toml"
     file.write_text(board.read_text())
-    told = experiment(8)
-    told["fixed"]["machine"] = str(file)
-    by_file = Experiment.from_dict(told)
+    given = experiment(8)
+    given["fixed"]["machine"] = str(file)
+    by_file = Experiment.from_dict(given)
     file.unlink()
     swept = sweep(by_file, tmp_path / "file", client=shared.address)
     assert len(swept.table) == 8
@@ -132,10 +132,10 @@ def test_ctrl_c_keeps_what_had_finished_and_a_second_start_goes_on(cluster, tmp_
     farm.start_workers(2, preload=GATED)
     words = ["--store", tmp_path / "farm", "--dask", farm.address]
     (tmp_path / "farm.toml").write_text(FARM_FILE)
-    told = subprocess.Popen([sys.executable, "-m", "fairground.sweeps", tmp_path / "farm.toml", *words])
-    wait_until(lambda: kept(tmp_path) > 0 or told.poll() is not None)
-    told.send_signal(signal.SIGINT)
-    assert told.wait(timeout=300) == 130
+    process = subprocess.Popen([sys.executable, "-m", "fairground.sweeps", tmp_path / "farm.toml", *words])
+    wait_until(lambda: kept(tmp_path) > 0 or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=300) == 130
     assert 0 < kept(tmp_path) < 600
     gate.touch()
     with farm.client() as client:
@@ -210,10 +210,10 @@ class Struck:
 def test_workers_that_are_killed_change_nothing(shared, tmp_path):
     number = 100 * KILLS
     struck = Struck(shared, KILLS, number)
-    told = experiment(number, loops=500)
-    there = bytes_of(sweep(told, tmp_path / "farm", client=struck), tmp_path)
+    made = experiment(number, loops=500)
+    there = bytes_of(sweep(made, tmp_path / "farm", client=struck), tmp_path)
     assert not struck.at, "all kills have happened"
-    assert there == bytes_of(sweep(told, tmp_path / "alone"), tmp_path)
+    assert there == bytes_of(sweep(made, tmp_path / "alone"), tmp_path)
 
 
 def test_a_worker_that_comes_later_gets_work(cluster):
@@ -261,9 +261,9 @@ def test_a_worker_of_another_program_is_refused_by_name_and_the_others_go_on(clu
     farm = cluster(workers=1)
     farm.start_workers(1, preload=ANOTHER_PROGRAM)
     work = runs(100)
-    with pytest.warns(FarmWarning, match="the worker tcp://127.* with code of another.*, this is fairground") as told:
+    with pytest.warns(FarmWarning, match="the worker tcp://127.* with code of another.*, this is fairground") as warned:
         assert outcomes(Farm(farm.address), work) == here(work)
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_a_worker_that_was_refused_is_asked_again_in_a_while(monkeypatch):
 
 
 def test_what_a_process_keeps_of_a_sweep_is_named_with_the_program(monkeypatch):
-    """A process that stays while its program is another one later: nothing that it was given is taken for ours."""
+    """A process that stays while its program is replaced later: the inputs that it received before are not used."""
     before = InputBundle.from_inputs(Inputs()).digest
     assert (
         InputBundle.from_inputs(Inputs()).digest

@@ -50,7 +50,7 @@ def test_a_kernels_events_come_back(kernel, command, tmp_path):
 
 
 def test_a_kernel_does_not_tell_what_load_tracking_says(kernel):
-    with pytest.raises(fg.InputError, match="does not report load tracking"):
+    with pytest.raises(fg.InputError, match="does not report load-tracking signals"):
         fg.run("hikey960", PIPE, kernel, util_events=True)
 
 

@@ -61,7 +61,7 @@ def test_events_are_tables_that_all_libraries_take():
     frame = switches.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert frame.time_ns.is_monotonic_increasing
-    # Who stops is who ran: the line's context and the event's own field say the same.
+    # The task that stops is the one that ran: the line's context and the event's own field agree.
     assert (frame["prev_pid"] == frame["__pid"]).all()
 
 

@@ -19,15 +19,15 @@ def trace(command, path, sched="fair:v5.9"):
     return path
 
 
-def said(command, *arguments):
-    """What the command prints, with the trace called as the run is."""
+def output_of(command, *arguments):
+    """What the command prints."""
     return subprocess.run([command, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
 
 
 def test_tasks_wait_as_the_commands_statistics_say(run, command, tmp_path):
     path = trace(command, tmp_path / "t.txt")
     theirs = {}
-    rows = said(command, "stats", "latency", path, "--by", "pid", "--format", "csv").splitlines()
+    rows = output_of(command, "stats", "latency", path, "--by", "pid", "--format", "csv").splitlines()
     names = rows[0].split(",")
     for row in rows[1:]:
         row = dict(zip(names, row.split(","), strict=True))
@@ -69,7 +69,7 @@ def test_who_kept_no_events_is_told_how(run):
 
 
 @pytest.mark.parametrize(
-    "asked, options",
+    "filters, options",
     [
         ({}, []),
         ({"cpu": 4}, ["--cpu", "4"]),
@@ -77,24 +77,25 @@ def test_who_kept_no_events_is_told_how(run):
         ({"task": "1001"}, ["--task", "1001"]),
     ],
 )
-def test_a_run_is_explained_as_its_trace_is(run, command, tmp_path, asked, options):
+def test_a_run_is_explained_as_its_trace_is(run, command, tmp_path, filters, options):
     path = trace(command, tmp_path / "t.txt")
-    theirs = said(command, "explain", path, *options)
-    assert str(fg.explain(path, **asked)) == theirs
-    assert str(fg.explain(run, **asked)) == theirs
+    theirs = output_of(command, "explain", path, *options)
+    assert str(fg.explain(path, **filters)) == theirs
+    assert str(fg.explain(run, **filters)) == theirs
 
 
 @pytest.mark.parametrize(
-    "asked, options",
+    "filters, options",
     [
         ({}, []),
         ({"task": "1001"}, ["--task", "1001"]),
         ({"nth": 3}, ["--nth", "3"]),
     ],
 )
-def test_a_recording_is_judged_as_the_command_judges_it(command, tmp_path, asked, options):
+def test_a_recording_is_judged_as_the_command_judges_it(command, tmp_path, filters, options):
     path = trace(command, tmp_path / "t.txt")
-    assert str(fg.whatif(path, "fair:v6.1", **asked)) == said(command, "whatif", path, "--sched", "fair:v6.1", *options)
+    theirs = output_of(command, "whatif", path, "--sched", "fair:v6.1", *options)
+    assert str(fg.whatif(path, "fair:v6.1", **filters)) == theirs
 
 
 def test_judged_wakeups_are_tables(command, tmp_path):
@@ -138,7 +139,7 @@ def test_two_runs_differ_as_their_traces_do(run, command, tmp_path):
     other = fg.run("hikey960", PIPE, "fair:v5.9+asym-prev-first", why=True)
     traces = [trace(command, tmp_path / "base.txt"), trace(command, tmp_path / "test.txt", "fair:v5.9+asym-prev-first")]
     difference = fg.diff(run, other)
-    theirs = said(command, "diff", *traces)
+    theirs = output_of(command, "diff", *traces)
     for path, side in zip(traces, (run, other), strict=True):
         shown = f"{side.machine} {side.workload} {side.sched} seed {side.seed}"
         theirs = theirs.replace(str(path), shown)
@@ -153,16 +154,16 @@ def test_two_runs_differ_as_their_traces_do(run, command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "asked, words",
+    "filters, words",
     [
         ({"task": "sched-pip"}, "did you mean"),
         ({"cpu": 77}, "CPU 77"),
         ({"at": 1e6}, "no such placement"),
     ],
 )
-def test_what_is_not_in_a_run_is_named(run, asked, words):
+def test_what_is_not_in_a_run_is_named(run, filters, words):
     with pytest.raises(fg.InputError, match=words):
-        fg.explain(run, **asked)
+        fg.explain(run, **filters)
 
 
 def test_what_is_no_trace_is_named(tmp_path):

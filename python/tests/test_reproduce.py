@@ -11,9 +11,9 @@ def test_rows_are_those_of_the_command(command, tmp_path):
     """One run of each serves both: the store is the same."""
     store = tmp_path / "store"
     ours = fg.reproduce("asym-prev-first", rows="hikey960/sched-pipe", quick=True, store=store)
-    asked = [command, "reproduce", "asym-prev-first", "--row", "hikey960/sched-pipe", "--quick", "--store", str(store)]
+    words = [command, "reproduce", "asym-prev-first", "--row", "hikey960/sched-pipe", "--quick", "--store", str(store)]
     for format, text in {"text": str(ours), "markdown": ours.to_markdown(), "json": ours.to_json()}.items():
-        printed = subprocess.run([*asked, "--format", format], check=True, capture_output=True, text=True)
+        printed = subprocess.run([*words, "--format", format], check=True, capture_output=True, text=True)
         assert text == printed.stdout
     assert ours.to_html().startswith("<!DOCTYPE html>")
     table = ours.table.to_pandas()
@@ -43,5 +43,5 @@ def test_an_interrupt_ends_it_and_keeps_what_was_done(tmp_path):
     with interrupted(when=used_cpu(2)):
         fg.reproduce("lb-rework", store=tmp_path)
     kept = [file for file in tmp_path.rglob("*") if file.is_file()]
-    # What was cut short is no result.
+    # A run that was cut short has no result.
     assert all(b"stopped" not in file.read_bytes() for file in kept)

@@ -172,9 +172,9 @@ def filled(path, limit):
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
 
 
-def goes_on(path, told, outcome):
-    """All that the store said it took is there, and with room it takes more."""
-    taken, words = told.stdout.split(" ", 1)
+def goes_on(path, ended, outcome):
+    """All results that the store reported as stored are there, and with room it stores more."""
+    taken, words = ended.stdout.split(" ", 1)
     assert int(taken) > 100
     assert "earlier results are kept" in words, words
     all_keys = keys(int(taken) + 1)
@@ -195,9 +195,9 @@ def test_a_disk_that_fills_leaves_all_that_was_recorded(tmp_path, outcome):
     if subprocess.run(mounted, capture_output=True, check=False).returncode:
         pytest.skip("only root can mount a small disk")
     try:
-        told = filled(tmp_path, 0)
-        assert "full" in told.stdout or os.strerror(errno.ENOSPC) in told.stdout
+        ended = filled(tmp_path, 0)
+        assert "full" in ended.stdout or os.strerror(errno.ENOSPC) in ended.stdout
         subprocess.run(["mount", "-o", "remount,size=100m", str(tmp_path)], check=True)
-        goes_on(tmp_path, told, outcome)
+        goes_on(tmp_path, ended, outcome)
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)

@@ -1,4 +1,4 @@
-"""Sweeps: the same tables whoever runs them, and a stated outcome for each trouble."""
+"""Sweeps: the same tables whatever executor runs them, and a message for each failure."""
 
 import io
 import json
@@ -40,7 +40,7 @@ class Shuffled:
 
 
 class Broken(Serial):
-    """Breaks down after so many runs."""
+    """Fails after `after` runs."""
 
     def __init__(self, after):
         self.after = after
@@ -48,7 +48,7 @@ class Broken(Serial):
     def outcomes(self, work, inputs):
         for done, item in enumerate(super().outcomes(work, inputs)):
             if done == self.after:
-                raise SweepError("nobody is left to run on")
+                raise SweepError("no worker is left")
             yield item
 
 
@@ -59,7 +59,7 @@ def test_the_table_depends_on_the_experiment_alone(tmp_path):
     for seed in range(3):
         assert bytes_of(sweep(PIPES, tmp_path / f"shuffled {seed}", client=Shuffled(seed)), tmp_path) == once
     for after in (3, 9):
-        with pytest.raises(SweepError, match="nobody is left"):
+        with pytest.raises(SweepError, match="no worker is left"):
             sweep(PIPES, tmp_path / "broken", client=Broken(after))
     assert bytes_of(sweep(PIPES, tmp_path / "broken"), tmp_path) == once
 
@@ -83,9 +83,9 @@ def test_a_row_is_the_run_that_it_names(tmp_path):
     assert swept.table.schema.names[4:] == sorted(swept.table.schema.names[4:])
     run = fg.run("hikey960", rows[7]["workload"], rows[7]["sched"], seed=rows[7]["seed"])
     assert run.hash == rows[7]["hash"] and run["ops_per_sec"] == rows[7]["ops_per_sec"]
-    told = json.loads(swept.table.schema.metadata[b"fairground"])
-    assert told["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
-    assert told["axes"][1] == {"name": "sched", "kind": "sched", "levels": ["fair:v5.9", "fair:v6.12"]}
+    metadata = json.loads(swept.table.schema.metadata[b"fairground"])
+    assert metadata["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
+    assert metadata["axes"][1] == {"name": "sched", "kind": "sched", "levels": ["fair:v5.9", "fair:v6.12"]}
 
 
 def test_a_second_start_does_only_what_is_missing(tmp_path):
@@ -146,8 +146,8 @@ def test_a_combination_that_is_impossible_fails_alone_even_if_it_is_the_first(tm
     swept = sweep({"experiment": {"name": "idle", "seeds": 1}, "fixed": fixed, "axes": {"figures": figures}}, tmp_path)
     assert (len(swept.table), len(swept.failures), swept.left) == (3, 1, 0)
     assert "cluster-sleep" in swept.failures["message"][0].as_py()
-    told = json.loads(swept.table.schema.metadata[b"fairground"])
-    assert told["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
+    metadata = json.loads(swept.table.schema.metadata[b"fairground"])
+    assert metadata["metrics"]["ops_per_sec"] == {"unit": "ops/s", "better": "higher"}
 
 
 #: Two schedulers, one of them a kernel that is none.
@@ -211,7 +211,7 @@ def test_a_result_that_was_damaged_is_named_and_made_again(tmp_path):
 
 
 def test_a_comparison_and_a_sweep_in_one_store_make_a_run_once(tmp_path):
-    """The key is that of the run, whoever asks; a sweep's folder may be moved."""
+    """The key depends on the run alone; a sweep's folder may be moved."""
     sweep(PIPES, tmp_path / "before")
     (tmp_path / "before").rename(tmp_path / "store")
     with Store(tmp_path / "store") as store:
@@ -227,11 +227,11 @@ def test_a_comparison_and_a_sweep_in_one_store_make_a_run_once(tmp_path):
 
 
 def test_what_must_be_said_of_runs_is_said_of_the_sweep(tmp_path):
-    told = pipes(
+    changed = pipes(
         fixed={**KERNELS["fixed"], "settings": {"hz": 1000}},
         axes={"sched": ["fair:v5.9"], "settings": {"governor": ["performance", "schedutil"]}},
     )
-    assert {"hz: 1000", "governor: schedutil"} <= set(sweep(told, tmp_path).notes)
+    assert {"hz: 1000", "governor: schedutil"} <= set(sweep(changed, tmp_path).notes)
 
 
 def test_look_sees_what_is_there_so_far(tmp_path):
@@ -346,7 +346,7 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "words, message",
     [
         (["--output", "x.xlsx"], ".parquet or .csv"),
         (["--output", "/nowhere/x.csv"], "cannot be written"),
@@ -356,25 +356,25 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
         (["--look", "--store", "nothing"], "is not a store"),
     ],
 )
-def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words, told):
+def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words, message):
     ran = command(pipes_file, *words, cwd=tmp_path)
-    assert ran.returncode == 2 and told in ran.stderr
+    assert ran.returncode == 2 and message in ran.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pipes.toml"]
 
 
 @pytest.mark.parametrize(
-    "change, told",
+    "change, message",
     [
         (('"hikey960"', '"hikey96"'), "hikey960"),
         (('"fair:v6.12"', '"fair:v6.12+asym-prev-frist"'), "asym-prev-first"),
         (("seeds = 5", "seeds = 1000000"), "4,000,000 runs"),
     ],
 )
-def test_an_experiment_that_cannot_be_meant_is_refused_before_anything_runs(tmp_path, change, told):
+def test_an_experiment_that_cannot_be_meant_is_refused_before_anything_runs(tmp_path, change, message):
     (tmp_path / "pipes.toml").write_text(PIPES_FILE.replace(*change))
     for words in ([], ["--look"]):
         ran = command("pipes.toml", "--store", "store", *words, cwd=tmp_path)
-        assert ran.returncode == 2 and told in ran.stderr, ran.stderr
+        assert ran.returncode == 2 and message in ran.stderr, ran.stderr
     assert not (tmp_path / "store").exists()
 
 
@@ -394,8 +394,8 @@ def test_the_command_says_if_the_package_is_another_program(pipes_file, tmp_path
     environment = {**os.environ, "FAIRGROUND_STUDY_CODE": code}
     ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120, env=environment)
     assert (ran.returncode, ran.stdout) == (0, "pipes: 20 of 20 runs\n"), ran.stderr
-    told = f"package of {sys.executable} has code {CODE[:12]}, this command has code 000000000000"
-    assert (told in ran.stderr) == warned == bool(ran.stderr), ran.stderr
+    message = f"package of {sys.executable} has code {CODE[:12]}, this command has code 000000000000"
+    assert (message in ran.stderr) == warned == bool(ran.stderr), ran.stderr
 
 
 def test_the_command_refuses_a_store_of_before(pipes_file, tmp_path):

@@ -17,7 +17,7 @@ from sweeping import bytes_of, pipes, program
 
 EXPERIMENT = pipes(experiment={"name": "pipes", "seeds": 50})
 
-#: Carries the experiment out. A log grows by a line for each run of which the sweep was told that it had ended: it was on
+#: Carries the experiment out. A log grows by a line for each run that was reported to the sweep as ended: it was on
 #: record then.
 PROGRAM = f"""
     import os, sys

@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 
 use crate::errors::refused;
 
-/// A change as Python has it: the difference (test minus base, in the metric's unit) and its 95 % interval, the
+/// A change as a Python tuple: the difference (test minus base, in the metric's unit) and its 95 % interval, the
 /// improvement (percent of base's mean, positive is better) and its interval, and whether the interval excludes zero.
-/// None: not known.
+/// None: unknown.
 type ChangeTuple = (f64, Option<[f64; 2]>, Option<f64>, Option<[f64; 2]>, Option<bool>);
 
 /// Two columns paired by position, as `compare` judges them.

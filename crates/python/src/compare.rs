@@ -56,7 +56,7 @@ impl Comparison {
         ])
     }
 
-    /// One row for each test, metric and seed: what both gave.
+    /// One row for each test, metric and seed: the values of both runs.
     #[getter]
     fn runs(&self) -> Table {
         let rows: Vec<(ComparisonRow, usize)> =
@@ -82,7 +82,7 @@ impl Comparison {
         ])
     }
 
-    /// What must be said beside the figures.
+    /// Notes on the figures.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.report.notes.clone()
@@ -121,7 +121,7 @@ struct Finder<'a, 'py> {
 }
 
 impl Finder<'_, '_> {
-    /// Those that a side names, else those of all sides.
+    /// The machine and the workload that a side names, else those of all sides.
     fn find(&mut self, side: &SideSpec) -> PyResult<MachineWorkload> {
         let names = [side.machine(), side.workload()];
         let key = names.map(|name| name.map(str::to_owned));
@@ -148,7 +148,7 @@ impl Finder<'_, '_> {
 }
 
 /// Runs all sides, base first, with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine). `sched`:
-/// the scheduler of sides that name none. What `store` has is taken from there, and the rest is kept there.
+/// the scheduler of sides that do not name one. Reads results from `store`, and stores new ones there.
 #[pyfunction]
 #[pyo3(signature = (machine, workload, sides, sched, seeds, jobs, store, options))]
 #[allow(clippy::too_many_arguments)]
@@ -175,12 +175,12 @@ pub fn compare(
     let plan = Plan { scheds: specs.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
     let store = store.open()?;
     let warnings = Mutex::new(store.iter().flat_map(|store| store.warnings().to_vec()).collect::<Vec<_>>());
-    let tell = |progress| {
+    let listener = |progress| {
         if let Progress::Trouble(what) = progress {
             warnings.lock().unwrap_or_else(PoisonError::into_inner).push(what);
         }
     };
-    let results = beside(py, |stop| Executor::batch(&sides.experiments, &plan, store.as_ref(), &stop, &tell))?;
+    let results = beside(py, |stop| Executor::batch(&sides.experiments, &plan, store.as_ref(), &stop, &listener))?;
     let results = results.map_err(|e| failed(e.to_string()))?;
     let mut report = sides.report(&plan.seeds, &results);
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));

@@ -29,7 +29,7 @@ create_exception!(
     "A store that takes no more results, because the disk is full as a rule. What it took stays."
 );
 
-/// A store that cannot be used, with what can be done.
+/// A store that cannot be used, with advice.
 pub fn store_failed(error: StoreError) -> PyErr {
     let help = match &error {
         StoreError::Directory { .. } => None,
@@ -42,11 +42,11 @@ pub fn store_failed(error: StoreError) -> PyErr {
     }
 }
 
-/// Bad input, with the command's words.
+/// Invalid input, with the message of the command.
 pub fn input(error: impl Diagnostic) -> PyErr {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_links(false).with_width(120);
-    // Names of features have hyphens, and are to be copied whole.
+    // No line may break within the name of a feature, which has hyphens.
     let handler = handler.with_word_splitter(WordSplitter::NoHyphenation);
     match handler.render_report(&mut text, &error) {
         Ok(()) => InputError::new_err(text.trim_end().to_owned()),
@@ -54,7 +54,7 @@ pub fn input(error: impl Diagnostic) -> PyErr {
     }
 }
 
-/// Bad input in words of our own.
+/// Invalid input, with a message of this crate.
 pub fn refused(message: impl Into<String>) -> PyErr {
     InputError::new_err(message.into())
 }

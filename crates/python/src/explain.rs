@@ -21,7 +21,7 @@ pub struct Explanation {
     text: String,
     placements: Vec<Placement>,
     head: Head,
-    /// What must be said of the trace.
+    /// Notes on the trace.
     #[pyo3(get)]
     notes: Vec<String>,
 }
@@ -173,7 +173,7 @@ impl Difference {
     }
 }
 
-/// It ends where it is read to once it is stopped.
+/// A trace that ends at the current position once it is stopped.
 pub struct Stoppable<'a>(pub &'a dyn Traced, pub &'a Stop);
 
 impl Traced for Stoppable<'_> {
@@ -239,7 +239,7 @@ pub fn explain_placements(
     })
 }
 
-/// Sets two runs or traces side by side.
+/// Compares the placements of two runs or traces.
 #[pyfunction]
 #[pyo3(signature = (base, test))]
 pub fn explain_difference(base: &Bound<'_, PyAny>, test: &Bound<'_, PyAny>) -> PyResult<Difference> {

@@ -7,9 +7,9 @@ use serde_json::{json, Value};
 
 use crate::machine::Machine;
 
-/// What `given`, a name, a path, a dict or a `Machine`, is made of, as a dict:
+/// The hardware of `given` (a name, a path, a dict or a `Machine`), as a dict:
 ///
-/// - `name`; `nodes`: how many
+/// - `name`; `nodes`: number of NUMA nodes
 /// - `cpus`: for each its `capacity`, of 1024, the name of its `type`, and the numbers of its `cluster` and `freq_domain`
 /// - `clusters`: `cpus`, and static power in mW while one is awake (`active`) and while all are off (`idle`)
 /// - `freq_domains`: `cpus`, and `opps`, the slowest first: `khz` and `mw` of a running CPU

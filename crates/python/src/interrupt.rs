@@ -1,5 +1,5 @@
-//! Long work beside the interpreter: other Python threads go on, and Ctrl-C ends it. Python tells its main thread alone of
-//! Ctrl-C.
+//! Long work without the interpreter's lock: other Python threads go on, and Ctrl-C ends it. Python delivers Ctrl-C to
+//! its main thread only.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
@@ -12,14 +12,14 @@ use pyo3::prelude::*;
 
 use crate::errors::failed;
 
-/// How often signals are looked for.
+/// Time between two checks for signals.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What `work` gives. It runs in a thread of its own; once its [`Stop`] is set it should end soon, and what it gives then
-/// is thrown away.
+/// Runs `work` in another thread and returns its result. When its [`Stop`] is set, `work` should end soon, and its
+/// result is dropped.
 ///
 /// # Errors
-/// What a signal handler raised meanwhile, `KeyboardInterrupt` as a rule; a panic of `work`.
+/// The exception of a signal handler, usually `KeyboardInterrupt`; a panic of `work`.
 pub fn beside<T: Send>(py: Python<'_>, work: impl FnOnce(Stop) -> T + Send) -> PyResult<T> {
     let stop = Stop::default();
     thread::scope(|scope| {
@@ -48,7 +48,7 @@ pub fn beside<T: Send>(py: Python<'_>, work: impl FnOnce(Stop) -> T + Send) -> P
     })
 }
 
-/// Waits for the end, but not for long.
+/// Waits for the end, at most until the next check for signals.
 fn looked(wait: &Mutex<Receiver<()>>) -> Result<(), RecvTimeoutError> {
     wait.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK)
 }

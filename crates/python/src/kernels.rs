@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::errors::{input, refused};
 use crate::table::{booleans, counts, maybe_counts, numbers, texts, Table};
 
-/// The kernels that are built, one row each, and what is wrong with those that cannot be used.
+/// The built kernels, one row each, and messages about those that cannot be used.
 #[pyfunction]
 pub fn kernels() -> PyResult<(Table, Vec<String>)> {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
@@ -43,8 +43,8 @@ fn table(kernels: &[BuiltKernel]) -> Table {
     ])
 }
 
-/// Builds the scheduler of a source tree, here and now: its name, and whether anything had to be made. Nothing ends it but
-/// the end of this process; `fairground.kernel_build` has a process for it.
+/// Builds the scheduler of a source tree in this process. Returns its name, and whether anything was built. Only the
+/// end of this process stops it; `fairground.kernel_build` starts a process for it.
 #[pyfunction]
 #[pyo3(signature = (tree, name, config, set, jobs))]
 pub fn build_kernel(

@@ -1,4 +1,4 @@
-//! Fairground as a Python package: what [`fairground_lab`] does, for notebooks.
+//! Fairground as a Python package: [`fairground_lab`] for notebooks.
 //!
 //! This is the compiled half, `fairground._fairground`; `python/fairground` is what users import. Machines, workloads
 //! and schedulers are what the command takes: names, files, or plain dicts with the same keys and the same messages.
@@ -94,7 +94,7 @@ fn features() -> table::Table {
     ])
 }
 
-/// Does the one job on standard input: how this interpreter, started anew, runs a kernel's code. Ends the process.
+/// Makes the run on standard input, in a worker process of this interpreter. Ends the process.
 #[pyfunction]
 fn serve_worker() {
     let code = fairground_run::worker::serve(&fairground_run::worker::scheduler);

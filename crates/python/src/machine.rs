@@ -7,7 +7,7 @@ use pythonize::{depythonize, pythonize};
 
 use crate::errors::{input, refused};
 
-/// What a dict is called in messages.
+/// Name of a dict in messages.
 const DICT: &str = "machine given as a dict";
 
 /// The hardware: `Machine("pixel6")`, `Machine("kunpeng920@node0")`, `Machine("board.toml")`, or a dict with the keys
@@ -15,13 +15,13 @@ const DICT: &str = "machine given as a dict";
 #[pyclass(frozen, module = "fairground")]
 pub struct Machine {
     pub(crate) inner: fairground_machine::Machine,
-    /// CPUs to which workloads are bound.
+    /// CPUs that workloads are bound to.
     pub(crate) cpus: Option<CpuMask>,
     shown: String,
 }
 
 impl Machine {
-    /// Of what users may give for one.
+    /// The machine of an argument: a name, a path, a dict or a `Machine`.
     pub fn from_py(given: &Bound<'_, PyAny>) -> PyResult<Machine> {
         if let Ok(machine) = given.cast::<Machine>() {
             let Machine { inner, cpus, shown } = machine.get();
@@ -71,7 +71,7 @@ impl Machine {
 
     /// Its file as a dict, to change and give back.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // What we wrote is TOML.
+        // Our own output is valid TOML.
         let value: toml::Value = toml::from_str(&self.inner.to_toml()).map_err(|e| refused(e.to_string()))?;
         Ok(pythonize(py, &value)?)
     }

@@ -43,7 +43,7 @@ impl Options {
         Ok(config)
     }
 
-    /// Ready to run, and what must be said of it.
+    /// The experiment, and the warnings about it.
     pub fn experiment(
         &self,
         py: Python<'_>,
@@ -51,15 +51,15 @@ impl Options {
         workload: Workload,
         scheds: &[String],
     ) -> PyResult<(Experiment, Vec<String>)> {
-        let mut said = workload.warnings;
+        let mut warnings = workload.warnings;
         let (mut experiment, more) = self.config()?.experiment(machine.inner, workload.inner, scheds).map_err(input)?;
-        said.extend(more);
+        warnings.extend(more);
         experiment.workers = workers(py)?;
-        Ok((experiment, said))
+        Ok((experiment, warnings))
     }
 }
 
-/// A worker is this interpreter, started anew: it finds the package where this one has found it.
+/// Options of workers: a worker is another process of this interpreter, which finds the package in the same place.
 pub fn workers(py: Python<'_>) -> PyResult<Workers> {
     let path: Vec<String> = py.import("sys")?.getattr("path")?.extract()?;
     let arguments = ["-m", "fairground._worker"].map(str::to_owned).into();

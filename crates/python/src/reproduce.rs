@@ -64,7 +64,7 @@ impl Reproduction {
     /// `benchmark`, `params`, `metric`, `unit`), theirs (`published_base`, `published_test`, `published_pct`,
     /// `published_sigma_pct`), ours (`base`, `test`, `improvement_pct` with its 95 % interval `ci95_lo` to `ci95_hi`, from
     /// `n` pairs of runs), and the verdict (`kind`, `base_kind`, `test_kind`, `hit`, `why`). Percentages are of base,
-    /// positive is better; null: there is no such figure.
+    /// positive is better; null: not available.
     #[getter]
     fn table(&self) -> Table {
         let rows = &self.result.rows;
@@ -99,7 +99,7 @@ impl Reproduction {
         ])
     }
 
-    /// What must be said beside the figures.
+    /// Notes on the figures.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.result.notes.clone()
@@ -170,15 +170,15 @@ pub fn reproduce_rows(
     let store = store.open()?;
     let (outcome, warnings) = beside(py, |stop| {
         let troubles = std::sync::Mutex::new(Vec::new());
-        let tell = |news| {
-            if let Progress::Trouble(what) = news {
+        let report = |progress| {
+            if let Progress::Trouble(what) = progress {
                 troubles.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(what);
             }
         };
         let mut warnings = Vec::new();
         let outcome = request.ready().and_then(|ready| {
             warnings.clone_from(&ready.warnings);
-            ready.carry_out(store.as_ref(), jobs, &stop, &tell)
+            ready.carry_out(store.as_ref(), jobs, &stop, &report)
         });
         warnings.extend(troubles.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
         (outcome, warnings)

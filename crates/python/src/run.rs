@@ -19,7 +19,7 @@ use crate::stats;
 use crate::table::{figures, texts, Table};
 use crate::workload::Workload;
 
-/// What a run gave.
+/// Results of a run.
 #[pyclass(frozen, module = "fairground")]
 pub struct Run {
     /// Machine as the caller named it.
@@ -37,7 +37,7 @@ pub struct Run {
     /// Hash of the event stream, 32 hex digits: the same as the command prints.
     #[pyo3(get)]
     hash: String,
-    /// What must be said of it.
+    /// Notes on the run.
     #[pyo3(get)]
     notes: Vec<String>,
     /// All figures, one row each: `metric`, `value`, `unit`, `better` (`higher` or `lower`), `meaning`.
@@ -51,7 +51,7 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// Events by their names, a `Table` each, rows in the order of time (`time_ns`); empty unless asked for.
+    /// Events by their names, a `Table` each, rows in the order of time (`time_ns`); empty unless requested.
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Py<Table>>> {
         if self.events.get().is_none() {
@@ -64,7 +64,7 @@ impl Run {
         Ok(tables.map(|(name, table)| (name.clone(), table.clone_ref(py))).collect())
     }
 
-    /// What became of each task, one row each by `pid`: `comm`, `run_ns`, `wait_ns` (runnable, not running), `waits`,
+    /// One row for each task, by `pid`: `comm`, `run_ns`, `wait_ns` (runnable, not running), `waits`,
     /// `sleep_ns`, `wakeups`, `migrations`, quantiles of single waits (`wait_p50_ns`, `wait_p95_ns`, `wait_p99_ns`) and the
     /// longest (`wait_max_ns`). Needs events.
     #[getter]
@@ -111,7 +111,7 @@ impl Run {
         format!("{} {} {} seed {}", self.machine, self.workload, self.sched, self.seed)
     }
 
-    /// All that happened, for what `asks`.
+    /// All events; `asks` names the attribute in the error message.
     pub fn recording(&self, asks: &str) -> PyResult<&Recording> {
         let none =
             || refused(format!("{asks}: this run kept no events; run it with events=True, or why=True for reasons"));
@@ -119,7 +119,7 @@ impl Run {
     }
 }
 
-/// What is to be among the events that are kept.
+/// Optional events to keep.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Events {
@@ -128,7 +128,7 @@ pub struct Events {
     rtapp_marks: bool,
 }
 
-/// Runs one scheduler once. `options`: the settings of the run. `events`: keep them, and what else.
+/// Runs one scheduler once. `options`: the settings of the run. `events`: if given, keep events, with these options.
 #[pyfunction]
 #[pyo3(signature = (machine, workload, sched, seed, events, options))]
 pub fn run(
@@ -148,11 +148,11 @@ pub fn run(
         Some(Events { rtapp_marks: true, .. }) => Some(workload.log(&machine)?),
         _ => None,
     };
-    let (mut experiment, mut said) = options.experiment(py, machine, workload, std::slice::from_ref(&sched))?;
+    let (mut experiment, mut run_notes) = options.experiment(py, machine, workload, std::slice::from_ref(&sched))?;
     experiment.config.signals = events.as_ref().is_some_and(|events| events.util_events);
     if experiment.config.signals && experiment.scheds[0].features().is_none() {
         return Err(refused(format!(
-            "util_events: {sched} does not tell what load tracking says, expected fair:VERSION"
+            "util_events: {sched} does not report load-tracking signals, expected fair:VERSION"
         )));
     }
     let seed_text = seed.to_string();
@@ -168,8 +168,8 @@ pub fn run(
         RunError::Fair(_) | RunError::Refused(_) => refused(e.to_string()),
         RunError::Failed(message) | RunError::Limited(message) | RunError::Lost(message) => failed(message),
     })?;
-    said.extend(report.notes);
-    said.extend(notes(&experiment.config));
+    run_notes.extend(report.notes);
+    run_notes.extend(notes(&experiment.config));
     let reported = &report.metrics;
     let metrics = Table::from_columns(vec![
         ("metric", texts(reported.iter().map(|r| r.metric.name.as_str()))),
@@ -184,7 +184,7 @@ pub fn run(
         sched,
         seed,
         hash: format!("{:032x}", report.hash),
-        notes: said,
+        notes: run_notes,
         metrics: Py::new(py, metrics)?,
         values: reported.iter().map(|r| (r.metric.name.clone(), r.value)).collect(),
         hardware: experiment.machine,
@@ -193,7 +193,7 @@ pub fn run(
     })
 }
 
-/// Here, or in a process of its own for a kernel's code.
+/// Makes the run in this process, or in a worker if the scheduler is a kernel.
 fn carry_out(
     experiment: &Experiment,
     seed: u64,

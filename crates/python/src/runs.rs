@@ -78,7 +78,7 @@ impl Inputs {
     }
 }
 
-/// The run that this JSON tells.
+/// The run of this JSON.
 pub fn read(spec: &str) -> PyResult<RunSpec> {
     serde_json::from_str(spec).map_err(|e| refused(format!("no run: {e}")))
 }
@@ -107,7 +107,7 @@ impl RunKeys {
 }
 
 impl RunKeys {
-    /// What must be said of the run at a position besides what it says itself.
+    /// Notes of the run at a position, besides its own.
     pub fn notes(&self, position: usize) -> &[String] {
         let point = position as u64 / self.seeds.max(1);
         self.notes.get(point as usize).map_or(&[], |place| &self.lists[*place as usize])
@@ -159,7 +159,7 @@ impl Outcome {
         self.record.outcome.as_ref().map_or(Vec::new(), |report| report.notes.clone())
     }
 
-    /// Why there are no figures.
+    /// Message of the failure.
     #[getter]
     fn failed(&self) -> Option<&str> {
         self.record.outcome.as_ref().err().map(String::as_str)

@@ -102,7 +102,7 @@ impl Store {
         beside(py, |stop| Columns::read(&store, keys, &stop))?.results(py)
     }
 
-    /// The runs at these positions are no longer on record.
+    /// Removes the results of the runs at these positions.
     fn forget(&self, py: Python<'_>, keys: &RunKeys, positions: Vec<usize>) -> PyResult<()> {
         let store = self.get_store()?;
         let keys: Vec<Key> = positions.iter().filter_map(|position| keys.keys.get(*position).copied()).collect();
@@ -179,22 +179,22 @@ impl Store {
 enum Trouble {
     Store(StoreError),
     Run(fairground_run::run_spec::RunSpecError),
-    /// A result could not be recorded.
+    /// A result could not be stored.
     Kept(String),
     Batch(BatchError),
 }
 
-/// Runs on their way into a store.
+/// Runs whose results go into a store.
 struct Work<'a> {
     store: &'a store::Store,
     inputs: &'a Inputs,
     executor: Executor,
-    /// By column; none: it cannot be run, which is on record.
+    /// By column; `None`: the column cannot be run, and its failures are stored.
     asked: Vec<Option<Asked>>,
 }
 
 impl Work<'_> {
-    /// A run that cannot be made has failed.
+    /// Adds runs. If they cannot begin, stores their failures.
     fn ask(
         &mut self,
         spec: &RunSpec,
@@ -233,7 +233,7 @@ impl Work<'_> {
     ) -> Result<(usize, Vec<WithoutResult>, bool), Trouble> {
         let unkept = Mutex::new(None);
         let begun = std::sync::atomic::AtomicBool::new(false);
-        let tell = |news| match news {
+        let report = |progress| match progress {
             Progress::Begun { kept, .. } => {
                 begun.store(true, Ordering::Relaxed);
                 // Another process has made them meanwhile.
@@ -244,10 +244,10 @@ impl Work<'_> {
                 *unkept.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
                 stop.store(true, Ordering::Relaxed);
             }
-            // What was damaged is made again now.
+            // A damaged result; its run is made again now.
             Progress::Trouble(_) => {}
         };
-        let outcomes = self.executor.carry_out(Some(self.store), jobs, stop, &tell);
+        let outcomes = self.executor.carry_out(Some(self.store), jobs, stop, &report);
         if let Some(what) = unkept.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(Trouble::Kept(what));
         }
@@ -285,7 +285,7 @@ pub struct Results {
     /// Unit and better end (`higher` or `lower`) of figures, by name.
     #[pyo3(get)]
     metrics: BTreeMap<String, (String, &'static str)>,
-    /// What must be said of the runs, each once, sorted.
+    /// Notes of the runs, each once, sorted.
     #[pyo3(get)]
     notes: Vec<String>,
     /// Positions of results that are not as they were written, with what is wrong.

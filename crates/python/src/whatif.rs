@@ -70,7 +70,7 @@ impl Counterfactual {
         ])
     }
 
-    /// What must be said of the answer.
+    /// Notes on the answer.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes().to_vec()

@@ -17,7 +17,7 @@ const DICT: &str = "workload given as a dict";
 #[pyclass(frozen, module = "fairground")]
 pub struct Workload {
     pub(crate) inner: fairground_workload::Workload,
-    /// What had to be said of it.
+    /// Warnings about it.
     #[pyo3(get)]
     pub(crate) warnings: Vec<String>,
     shown: String,

@@ -38,26 +38,26 @@ class Indices:
     points_left_out: int = 0
 
     def notes(self) -> list[str]:
-        """What must be said beside."""
-        said = []
+        """Notes on the indices."""
+        lines = []
         if not np.isfinite(self.first).all():
-            said.append("the metric is constant: there is no variance to share")
+            lines.append("the metric is constant: there is no variance to share")
         elif self.seeds == 1:
-            said.append("one seed: what it does by chance counts as interaction of axes")
+            lines.append("one seed: what it does by chance counts as interaction of axes")
         else:
-            said.append(f"seeds make {100 * self.noise:.1f} % of the variance of the means")
+            lines.append(f"seeds make {100 * self.noise:.1f} % of the variance of the means")
         samples = self.points // (len(self.first) + 2)
         if self.method == "saltelli" and samples < FEW_SAMPLES:
-            said.append(
+            lines.append(
                 f"{counted(samples, 'sample')}: below {FEW_SAMPLES} neither indices nor intervals are to be trusted"
             )
         if np.isnan(self.first_ci[0]).all():
-            said.append(f"{counted(self.seeds, 'seed')}: no interval")
+            lines.append(f"{counted(self.seeds, 'seed')}: no interval")
         if self.seeds_left_out:
-            said.append(f"{counted(self.seeds_left_out, 'seed')} left out: runs failed")
+            lines.append(f"{counted(self.seeds_left_out, 'seed')} left out: runs failed")
         if self.points_left_out:
-            said.append(f"{counted(self.points_left_out, 'sample')} left out: runs failed")
-        return said
+            lines.append(f"{counted(self.points_left_out, 'sample')} left out: runs failed")
+        return lines
 
 
 def indices(heads: pandas.DataFrame, figures: Figures) -> Indices:

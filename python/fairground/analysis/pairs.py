@@ -189,11 +189,11 @@ def _mean(figures: Figures) -> float:
 
 def notes(seeds: Sequence[int], left_out: int) -> list[str]:
     """Notes on results over these numbers of seeds, with `left_out` pairs left out."""
-    said = []
+    lines = []
     if seeds and min(seeds) == 1:
-        said.append("one seed: no interval, nothing is significant")
+        lines.append("one seed: no interval, nothing is significant")
     elif seeds and min(seeds) < SIGNIFICANT_SEEDS_MIN:
-        said.append(f"{min(seeds)} seeds: below {SIGNIFICANT_SEEDS_MIN} nothing is called significant")
+        lines.append(f"{min(seeds)} seeds: below {SIGNIFICANT_SEEDS_MIN} nothing is called significant")
     if left_out:
-        said.append(f"{counted(left_out, 'pair')} left out: of a point or a seed that is not complete")
-    return said
+        lines.append(f"{counted(left_out, 'pair')} left out: of a point or a seed that is not complete")
+    return lines

@@ -225,8 +225,8 @@ def _chosen(what: str, name: str, known: Mapping[str, Any]) -> Any:
 
 def _notes(frame: pandas.DataFrame, tested: int, correction: str, alpha: float) -> list[str]:
     method = {"holm": "Holm", "bh": "Benjamini and Hochberg"}[correction]
-    said = [f"{counted(tested, 'comparison')}, corrected by {method} at {alpha:g}"] if tested else []
+    lines = [f"{counted(tested, 'comparison')}, corrected by {method} at {alpha:g}"] if tested else []
     alone = int((frame["seeds"] == 1).sum())
     if alone:
-        said.append(f"{counted(alone, 'comparison')} with one seed: nothing can be tested")
-    return said
+        lines.append(f"{counted(alone, 'comparison')} with one seed: nothing can be tested")
+    return lines

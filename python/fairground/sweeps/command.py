@@ -21,12 +21,12 @@ from .errors import StoreRefused, SweepError
 if TYPE_CHECKING:
     from .sweep import Sweep
 
-#: Failures that are told one by one.
+#: Failures that are printed one by one.
 FAILURES_SHOWN = 10
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Does what `words` say, by default those of the command line; the exit code."""
+    """Run the command with these arguments, by default those of the command line. Returns the exit code."""
     options = _parser().parse_args(words)
     warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}", sys.stderr)
     if options.allow_library:
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--yes", action="store_true", help="more than 1,000,000 runs are meant")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
     parser.add_argument(
-        "--look", action="store_true", help="run nothing: what is on record so far, whoever writes meanwhile"
+        "--look", action="store_true", help="run nothing: show the results so far; another command may write meanwhile"
     )
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the table to FILE, .parquet or .csv")
     parser.add_argument(
@@ -83,7 +83,7 @@ def _count(word: str) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """What would fail behind the last run is told before the first."""
+    """Refuse before the first run what would fail after the last."""
     for option, endings in (("output", (".parquet", ".csv")), ("report", (".html",))):
         path: Path | None = getattr(options, option)
         if path is None:
@@ -124,7 +124,7 @@ def _end(options: argparse.Namespace, swept: Sweep) -> int:
 
 
 def _say(text: str, file: TextIO) -> None:
-    """Prints what may have words of inputs in it."""
+    """Print text that may contain control characters from inputs."""
     print(printable(text), file=file)
 
 

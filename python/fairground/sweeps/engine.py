@@ -1,7 +1,7 @@
-"""Who carries out the runs of a sweep.
+"""Execution of the runs of a sweep.
 
-Without more the compiled half does, on threads of this process (:meth:`fairground.sweeps.Store.carry_out`): it records each
-run as it ends. An :class:`Executor` does it elsewhere.
+By default the compiled half makes the runs, on threads of this process (:meth:`fairground.sweeps.Store.carry_out`), and
+stores each when it ends. An :class:`Executor` makes them elsewhere.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 
 class Executor(Protocol):
-    """Carries out runs elsewhere, a farm for example.
+    """Makes runs elsewhere, for example on a farm.
 
-    It takes work as it needs it and gives outcomes as they come. It knows neither store nor design: the sweep gives it
-    only what is missing, and records what it gives.
+    It takes work as it needs it, and yields outcomes as they come. It uses neither store nor design: the sweep passes
+    the missing runs, and stores the outcomes.
     """
 
     def outcomes(
         self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs
     ) -> Generator[tuple[str, Outcome], None, None]:
-        """Carries out the runs of `work`.
+        """Make the runs of `work`.
 
         Parameters
         ----------
         work : iterator of (str, RunSpec)
             Keys and runs, each key once. Taken in the caller's thread, a bounded number ahead of what is given.
         inputs : Inputs
-            What the runs need besides.
+            Content of the files and kernels that the runs name.
 
         Yields
         ------
         (str, Outcome)
-            In any order. A run that fails is an outcome too; an exception is trouble with the executor itself, and
-            comes after the outcomes of what was finished. Closing the iterator ends what is under way.
+            Outcomes in any order. A run that fails has an outcome too. An exception is a failure of the executor
+            itself, and comes after the outcomes of the finished runs. Closing the iterator ends the runs in progress.
         """
         ...

@@ -1,4 +1,4 @@
-"""How a sweep can end early. Whatever was finished is kept, and a later start goes on from there."""
+"""Errors that end a sweep early. Finished runs are kept, and a later start goes on from there."""
 
 from .._fairground import CannotKeep, StoreRefused, SweepError
 
@@ -6,8 +6,8 @@ __all__ = ["CannotKeep", "RunLost", "StoreRefused", "StoreWarning", "SweepError"
 
 
 class RunLost(SweepError):
-    """A run whose process was ended by somebody else, or could not be started. Nothing is recorded of it."""
+    """The process of a run was killed by another process, or could not be started. The run has no result."""
 
 
 class StoreWarning(UserWarning):
-    """Something in a store was damaged. It is named, and what it held is made again."""
+    """A part of a store was damaged. The message names it, and its runs are made again."""

@@ -1,4 +1,4 @@
-"""Experiments: what varies, how far, and which points of that space are run.
+"""Experiments: axes, their levels, and the points of that space to run.
 
 An experiment comes of a file (TOML, docs/sweeps.md) or of a dict with the same keys, and all of it is looked up before
 anything runs: a level that names nothing is refused with its place and the nearest name.
@@ -39,7 +39,7 @@ Choice = tuple[Any, str]
 
 @dataclass(frozen=True)
 class Axis:
-    """Something that varies.
+    """An axis of an experiment.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Axis:
         return value, f"{self.name}={text}"
 
     def ends(self) -> tuple[Choice, ...]:
-        """All levels; of a range the first and the last."""
+        """All levels; for a range the first and the last."""
         return self._choices if self.levels is not None else (self.at(0.0), self.at(math.nextafter(1.0, 0.0)))
 
     @cached_property
@@ -97,7 +97,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Runs over a space of axes. Made by :meth:`load` or :meth:`from_dict`.
+    """Runs over a space of axes. Create it by :meth:`load` or :meth:`from_dict`.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Experiment:
     inputs : Inputs
         What is named and does not come with the program.
     drawn : tuple of tuple of float, optional
-        Points that were drawn before; none: they are drawn when they are asked for.
+        Points that were drawn before; None: they are drawn at their first use.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Experiment:
         machines: Mapping[str, Any] | None = None,
         workloads: Mapping[str, Any] | None = None,
     ) -> Experiment:
-        """Of a dict with the keys of an experiment file.
+        """Read a dict with the keys of an experiment file.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Experiment:
 
     @classmethod
     def from_json(cls, text: str, inputs: Inputs) -> Experiment:
-        """Of what :meth:`to_json` gave, with the same inputs."""
+        """Read the output of :meth:`to_json`, with the same inputs."""
         plan = json.loads(text)
         drawn = plan.get("drawn")
         return cls(
@@ -206,7 +206,7 @@ class Experiment:
         )
 
     def to_json(self) -> str:
-        """All of it but the inputs' contents, the points of its design included: keys sorted, no spaces."""
+        """The experiment as JSON, with the points of its design, without inputs' contents; sorted keys, no spaces."""
         plan: dict[str, Any] = {
             "name": self.name,
             "design": self.design,
@@ -223,18 +223,18 @@ class Experiment:
         return CANONICAL.encode(plan)
 
     def with_points(self, drawn: tuple[Point, ...]) -> Experiment:
-        """The same with points that were drawn before, as ``drawn`` of :meth:`to_json` has them."""
+        """This experiment with points that were drawn before, as in ``drawn`` of :meth:`to_json`."""
         return replace(self, drawn=tuple(tuple(point) for point in drawn))
 
     @property
     def size(self) -> int:
-        """Runs."""
+        """Number of runs."""
         if self.design == "grid":
             return self.seeds * math.prod(len(axis.levels or ()) for axis in self.axes)
         return self.seeds * (self.points or 0) * (len(self.axes) + 2 if self.design == "saltelli" else 1)
 
     def ensure_size(self, confirmed: bool = False) -> None:
-        """Refuse a size that nobody can have meant.
+        """Refuse a size that is probably a mistake.
 
         Raises
         ------
@@ -254,7 +254,7 @@ class Experiment:
         return tuple(drawn(self.design, len(self.axes), self.points or 0, self.draw))
 
     def _choices(self) -> Iterator[tuple[Choice, ...]]:
-        """What the axes take at each point."""
+        """The values of the axes at each point."""
         if self.design == "grid":
             return itertools.product(*(axis.ends() for axis in self.axes))
         points = iter(self._points)
@@ -283,7 +283,7 @@ class Experiment:
         return self.inputs.compiled.keys((spec.to_json() for spec in self.points_specs()), self.seeds)
 
     def _parts(self, choices: tuple[Choice, ...]) -> dict[str, Any]:
-        """What the runs at a point have in common."""
+        """The parts that the runs at a point have in common."""
         names, options, figures, settings = dict(self.fixed), [], [], list(self.settings)
         features = ""
         for axis, (value, piece) in zip(self.axes, choices, strict=True):

@@ -1,4 +1,4 @@
-"""Ctrl-C between two runs, never within what belongs together."""
+"""Delays Ctrl-C to a point between two runs."""
 
 import signal
 import threading
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Ctrl-C within waits for the end of the block."""
+    """Delays Ctrl-C to the end of the block."""
     if threading.current_thread() is not threading.main_thread():
-        # Python interrupts its main thread alone.
+        # Python interrupts only its main thread.
         yield
         return
     came: list[int] = []
@@ -18,7 +18,7 @@ def held_back() -> Iterator[None]:
     try:
         yield
     finally:
-        # None: whoever handles it is no Python program.
+        # None: the handler is not Python code.
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
         if came:
             signal.raise_signal(signal.SIGINT)

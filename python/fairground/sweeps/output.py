@@ -23,7 +23,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def csv_bytes(table: pa.Table) -> bytes:
-    """As CSV with a line of names; empty where there is no figure."""
+    """The table as CSV with a line of names; a missing figure is empty."""
     import pyarrow.csv
 
     sink = pa.BufferOutputStream()
@@ -33,7 +33,7 @@ def csv_bytes(table: pa.Table) -> bytes:
 
 
 def write(path: Path, data: bytes) -> None:
-    """To a file, whole or not at all; what is no regular file (a pipe, ``/dev/stdout``) is written directly."""
+    """Write to a file, whole or not at all. If it is not a regular file (a pipe, ``/dev/stdout``), write directly."""
     if path.exists() and not path.is_file():
         with open(path, "wb") as file:
             file.write(data)

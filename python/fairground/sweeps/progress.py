@@ -1,4 +1,4 @@
-"""How far a sweep is: on a terminal, and nowhere else."""
+"""Progress of a sweep. It is shown on terminals only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WINDOW_S = 30.0
 
 
 class Progress:
-    """One line on standard error that says done, failed, rate and time left; gone when closed.
+    """One line on standard error with numbers of done and failed runs, rate and time left. It is erased when closed.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Progress:
         self._stream = stream or sys.stderr
         self._shown = self._stream.isatty()
         self._lock = threading.Lock()
-        # Looks of the last WINDOW_S seconds: when, and how many were done then.
+        # Samples of the last WINDOW_S seconds: time, and number of runs done by then.
         self._looks: deque[tuple[float, int]] = deque([(time.monotonic(), done)])
 
     def step(self, failed: bool = False) -> None:
-        """A run ended. Any thread may say so."""
+        """Count a run that ended. Any thread may call this."""
         with self._lock:
             self.done += 1
             self.failed += failed
@@ -53,7 +53,7 @@ class Progress:
                 self._looks.append((now, self.done))
 
     def line(self, now: float) -> str:
-        """What is to be said at this time."""
+        """The text to show at this time."""
         then, before = self._looks[0]
         rate = (self.done - before) / max(now - then, 1e-9)
         failed = f", {self.failed} failed" if self.failed else ""
@@ -74,7 +74,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Time in words.
+    """A time as text.
 
     >>> duration(0.2), duration(75), duration(7300), duration(200000)
     ('1 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')

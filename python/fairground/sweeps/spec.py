@@ -45,7 +45,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What runs name and the program does not have, by name.
+    """Content of the files and kernels that runs name, by name.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Inputs:
 
     @cached_property
     def compiled(self) -> _fairground.Inputs:
-        """The same for the compiled half, which keeps what it has looked up in them."""
+        """The inputs as an object of the compiled half, which caches what it looks up in them."""
         kernels = {name: (kernel.library, kernel.built_with) for name, kernel in self.kernels.items()}
         return _fairground.Inputs(dict(self.machines), dict(self.workloads), kernels)
 
@@ -83,7 +83,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """All that determines a run but the content of what it names.
+    """Everything that determines a run, but the content of the files that it names.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class RunSpec:
     options: tuple[tuple[str, str | int | float], ...] = ()
 
     def to_json(self) -> str:
-        """As JSON: keys sorted, no spaces."""
+        """The spec as JSON: keys sorted, no spaces."""
         return CANONICAL.encode(
             {
                 "figures": self.figures,
@@ -123,14 +123,14 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, text: str) -> RunSpec:
-        """Of what :meth:`to_json` gave."""
+        """Read the output of :meth:`to_json`."""
         data = json.loads(text)
         data["figures"] = tuple(tuple(figure) for figure in data["figures"])
         data["options"] = tuple(tuple(option) for option in data["options"])
         return cls(**data)
 
     def key(self, inputs: Inputs) -> str:
-        """Of everything that determines what this run gives: machine, workload, scheduler and settings by content, seed, program.
+        """Key of all that determines the result: machine, workload, scheduler and settings by content, seed, program.
 
         32 hex digits, the key under which every command keeps the same run.
 
@@ -142,14 +142,14 @@ class RunSpec:
         return inputs.compiled.key(self.to_json())
 
     def run(self, inputs: Inputs) -> Outcome:
-        """Carry it out. What keeps it from being made or from ending well is its outcome, and no exception.
+        """Make the run. If it cannot begin, or fails, the outcome holds the message; this is not an exception.
 
         Raises
         ------
         InputError
             A content that it names is not among the inputs.
         RunLost
-            Its process was ended by somebody else, or could not be started: that is no outcome of the run.
+            Its process was killed by another process, or could not be started: this is not an outcome of the run.
         """
         try:
             return inputs.compiled.run(self.to_json())

@@ -1,7 +1,7 @@
-"""A sweep: an experiment, carried out as far as its store does not have it yet.
+"""A sweep: makes the runs of an experiment that its store does not have yet.
 
-The same experiment gives the same table, to the byte, whoever ran it, wherever, in whatever order and after however many
-interruptions: the table is made of the store, in the order of the design.
+The same experiment gives the same table, to the byte, on any computer, in any order of runs and after any number of
+interruptions: the table is made from the store, in the order of the design.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .spec import RunSpec
 if TYPE_CHECKING:
     import pandas
 
-#: Key of the schema's metadata that tells axes and metrics.
-TOLD = b"fairground"
-#: Runs that are given to the compiled half at a time, at least.
+#: Key of the schema's metadata that describes axes and metrics.
+METADATA_KEY = b"fairground"
+#: Least number of runs that are passed to the compiled half at a time.
 RUNS_AT_ONCE = 1000
 #: For each thread.
 RUNS_PER_THREAD = 64
@@ -50,7 +50,7 @@ def sweep(
     *,
     retry: bool = False,
 ) -> Sweep:
-    """Carry out an experiment, or what is missing of it.
+    """Make the missing runs of an experiment.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def sweep(
     InputError
         The experiment is not understood, or too large and not confirmed.
     SweepError
-        The store is refused, the disk is full, or nobody is left to run on. What was finished is kept.
+        The store is refused, the disk is full, or no worker is left. Finished runs are kept.
     KeyboardInterrupt
-        Ctrl-C. What was finished is kept.
+        Ctrl-C. Finished runs are kept.
     """
     experiment = _understood(experiment)
     experiment.ensure_size(confirm)
@@ -103,7 +103,7 @@ def look(
     store: str | os.PathLike[str] | None = None,
     confirm: bool = False,
 ) -> Sweep:
-    """What is on record of an experiment, while somebody carries it out or later. Runs nothing, changes nothing.
+    """The stored results of an experiment, also while another process runs it. Runs nothing, changes nothing.
 
     Parameters and errors are those of :func:`sweep`.
     """
@@ -118,12 +118,12 @@ def look(
 
 @dataclass(frozen=True)
 class Sweep:
-    """What an experiment gave.
+    """Results of an experiment.
 
     Attributes
     ----------
     experiment : Experiment
-        What was run.
+        The experiment.
     table : pyarrow.Table
         One row for each run that ended well, in the order of the design: the axes by their names (text, float64 or bool),
         ``seed`` (uint64), ``hash`` of the event stream (text), then all figures by their names, sorted, float64, null
@@ -134,7 +134,7 @@ class Sweep:
     left : int
         Runs that were not made yet.
     notes : tuple of str
-        What must be said of runs, each once, sorted.
+        Notes of the runs, each once, sorted.
     """
 
     experiment: Experiment
@@ -188,7 +188,7 @@ class Sweep:
 
 
 def default_store(name: str) -> Path:
-    """Where the results of an experiment are kept if nobody says where: in the cache that the command has too."""
+    """The default store of an experiment: in the cache directory, which the command uses too."""
     if cache := os.environ.get("FAIRGROUND_CACHE"):
         root = Path(cache)
     else:
@@ -227,12 +227,12 @@ def _warn(texts: Iterable[str]) -> None:
 def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
     """The experiment with the points that its first start drew.
 
-    A library that draws may draw otherwise one day; a sweep that was begun goes on with what it began with.
+    Another version of a library may draw other points; a sweep that was begun goes on with its first points.
     """
     drawn = json.loads(experiment.to_json()).get("drawn")
     if drawn is None:
         return experiment
-    # All that a draw depends on: more seeds or other levels keep the points.
+    # Everything that a draw depends on: more seeds or other levels keep the points.
     draw = [experiment.design, len(experiment.axes), experiment.points, experiment.draw]
     name = "points of " + json.dumps(draw)
     if experiment.drawn is None and (before := store.document(name)) is not None:
@@ -245,7 +245,7 @@ def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
 def _made(
     store: Store, keys: RunKeys, carry_out: Callable[[list[int]], WithoutResult]
 ) -> tuple[Results, WithoutResult]:
-    """All results, when what is missing has been made, and what was found damaged has been made again."""
+    """Makes missing and damaged results, and returns all."""
     without_result: WithoutResult = {}
     for _ in range(3):
         if missing := store.missing(keys):
@@ -259,7 +259,7 @@ def _made(
 
 
 def _carry_out_here(experiment: Experiment, store: Store, missing: list[int], jobs: int | None) -> WithoutResult:
-    """Runs what is missing on threads of this process; each run is on record as soon as it ends."""
+    """Makes the missing runs on threads of this process. Each is stored as soon as it ends."""
     at_once = max(RUNS_AT_ONCE, RUNS_PER_THREAD * (jobs or os.cpu_count() or 1))
     without_result: WithoutResult = {}
     with Progress(experiment.size, experiment.size - len(missing)) as progress:
@@ -290,7 +290,7 @@ def _by_point(experiment: Experiment, missing: list[int]) -> Iterator[Column]:
 
 
 def _chunks(columns: Iterator[Column], runs: int) -> Iterator[list[Column]]:
-    """The same, about so many runs at a time."""
+    """The runs of :func:`_by_point`, in parts of about this many runs."""
     chunk: list[Column] = []
     held = 0
     for point, spec, seeds in columns:
@@ -308,7 +308,7 @@ def _chunks(columns: Iterator[Column], runs: int) -> Iterator[list[Column]]:
 def _carry_out(
     experiment: Experiment, store: Store, keys: RunKeys, missing: list[int], executor: Executor
 ) -> WithoutResult:
-    """Has an executor run what is missing, and records each run as it comes."""
+    """Makes the missing runs by an executor. Stores each outcome as it comes."""
     positions = {keys[position]: position for position in missing}
     outcomes = executor.outcomes(_work(experiment, keys, missing), experiment.inputs)
     without_result: WithoutResult = {}
@@ -337,21 +337,21 @@ def _table(experiment: Experiment, results: Results) -> pa.Table:
     ended = results.table.to_pyarrow()
     columns = _columns(experiment, ended["run.position"].to_pylist())
     columns["hash"] = ended["run.hash"]
-    told = {}
+    metrics = {}
     for metric, (unit, better) in sorted(results.metrics.items()):
         name = metric
         while name in columns:
             name += "_"
         columns[name] = ended[metric].cast(pa.float64())
-        told[name] = {"unit": unit, "better": better}
+        metrics[name] = {"unit": unit, "better": better}
     about = {
         "name": experiment.name,
         "design": experiment.design,
         "seeds": experiment.seeds,
-        "axes": [_told(axis) for axis in experiment.axes],
-        "metrics": told,
+        "axes": [_described(axis) for axis in experiment.axes],
+        "metrics": metrics,
     }
-    metadata = {TOLD: json.dumps(about, sort_keys=True).encode()}
+    metadata = {METADATA_KEY: json.dumps(about, sort_keys=True).encode()}
     return pa.table(columns).combine_chunks().replace_schema_metadata(metadata)
 
 
@@ -384,7 +384,7 @@ def _type(axis: Axis) -> pa.DataType:
     return pa.string()
 
 
-def _told(axis: Axis) -> dict[str, Any]:
+def _described(axis: Axis) -> dict[str, Any]:
     about: dict[str, Any] = {"name": axis.name, "kind": axis.kind}
     if axis.levels is None:
         return {**about, "low": axis.low, "high": axis.high, "log": axis.log}

@@ -32,7 +32,7 @@ const SCHEMA: &str = "fairground-run-1";
 
 /// Only our own scheduler reports its load tracking.
 #[derive(Debug, Error, Diagnostic)]
-#[error("{sched} does not report load tracking")]
+#[error("{sched} does not report load-tracking signals")]
 #[diagnostic(help("--util-events is for runs of fair:VERSION"))]
 struct NoSignals {
     sched: String,

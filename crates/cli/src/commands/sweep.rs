@@ -40,7 +40,7 @@ pub struct Sweep {
     /// Repeat runs that failed before
     #[arg(long)]
     retry: bool,
-    /// Run nothing; show the results stored so far, also while a sweep is running
+    /// Run nothing: show the results so far; another command may write meanwhile
     #[arg(long, conflicts_with_all = ["jobs", "dask", "retry"])]
     look: bool,
     /// Write the table to FILE, .parquet or .csv
