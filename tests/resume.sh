@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A scoreboard that is killed at random points and begun again ends with the bytes of one that was left alone.
+# A scoreboard that is killed at random points and started again has the same bytes as one that ran without a kill.
 #
-#   tests/resume.sh [KILLS]    so many kills, 3 by default
+#   tests/resume.sh [KILLS]    number of kills, 3 by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kills=${1:-3}
@@ -28,7 +28,7 @@ for ((i = 1; i <= kills; i++)); do
 	kept=$(du -k "$dir/store" 2>/dev/null | cut -f1)
 	echo "kill $i of $kills after $point of $took ms: ${kept:-0} KiB of results kept"
 	if [ -e "$dir/resumed.html" ]; then
-		# It was done before: begin anew.
+		# The command had finished before the kill: start again from an empty store.
 		cmp "$dir/alone.html" "$dir/resumed.html" || { echo "resume: other bytes (SEED=$SEED)"; exit 1; }
 		rm -r "$dir/resumed.html" "$dir/store"
 	fi
@@ -39,7 +39,7 @@ cmp "$dir/alone.html" "$dir/resumed.html" || { echo "resume: other bytes after $
 left=$(find "$dir" -name '*-wal' -o -name '.fairground-*' -newer "$dir/resumed.html" | wc -l)
 [ "$left" = 0 ] || { echo "resume: $left unfinished files are left by a run that ended"; exit 1; }
 
-# What was damaged is named and made again.
+# A damaged result is named, and its run is made again.
 printf 'damage' | dd of="$dir/store/results.sqlite" bs=1 seek=40000 conv=notrunc status=none
 "$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/mended.html" 2>"$dir/errors"
 cmp "$dir/alone.html" "$dir/mended.html" || { echo "resume: other bytes after damage"; exit 1; }

@@ -6,7 +6,7 @@
 #   tests/rtapp.sh             compares
 #   tests/rtapp.sh --print     prints the table's rows instead
 #
-# Exit code 77: there are no examples, and they cannot be had.
+# Exit code 77: there are no examples, and they cannot be downloaded.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 machines="hikey960 rpi5"
@@ -21,7 +21,7 @@ examples=/usr/share/doc/rt-app/examples
 if [ ! -d $examples ]; then
 	chmod 755 "$work"
 	(cd "$work" && apt-get download -qq rt-app && dpkg -x rt-app_*.deb package) >/dev/null 2>&1 ||
-		{ echo "the examples of Debian's package rt-app cannot be had"; exit 77; }
+		{ echo "the examples of Debian's package rt-app cannot be downloaded"; exit 77; }
 	examples=$work/package$examples
 fi
 
@@ -58,8 +58,8 @@ if [ "${1:-}" = --print ]; then
 	cat "$work/rows"
 	exit
 fi
-sed -n '/^<!-- examples -->$/,/^<!-- end -->$/ s/^| `/&/p' docs/workload.md >"$work/told"
-if ! diff "$work/told" "$work/rows"; then
+sed -n '/^<!-- examples -->$/,/^<!-- end -->$/ s/^| `/&/p' docs/workload.md >"$work/documented"
+if ! diff "$work/documented" "$work/rows"; then
 	echo "rtapp: the table of docs/workload.md says otherwise; tests/rtapp.sh --print prints it as it is"
 	exit 1
 fi

@@ -583,7 +583,7 @@ def test_constant_metrics_are_not_tested():
         (lambda t: analysis.regressions(t, {}), "base: name the levels"),
         (lambda t: analysis.regressions(t, BASE, test="f"), "test: expected t or wilcoxon or permutation, not 'f'"),
         (lambda t: analysis.regressions(t, BASE, alpha=5), "alpha: expected a chance from 0 to 1, not 5"),
-        (lambda t: analysis.effects(t.to_pandas(), "y"), "say them with fairground.analysis.label"),
+        (lambda t: analysis.effects(t.to_pandas(), "y"), "add them with fairground.analysis.label"),
         (lambda t: analysis.effects([1], "y"), "expected a sweep or a table, not list"),
         (lambda t: analysis.label(t, ["sched"], {"x": "lower"}), "no column 'x'"),
         (lambda t: analysis.label(t, ["groups"], {"sched": "lower"}), "metric sched: expected numbers"),

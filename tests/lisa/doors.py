@@ -1,4 +1,4 @@
-"""Asks LISA 3.1.0 the same of both doors: a trace.dat that the command wrote, and the frames of the same run in Python.
+"""Compares LISA 3.1.0's results for a trace.dat that the command wrote and for the frames of the same run in Python.
 
     tests/lisa/doors.py MACHINE WORKLOAD TRACE.dat
 
@@ -77,18 +77,18 @@ CALLS = [
     ("cpus.df_context_switches", {}),
 ]
 
-# Events that a run does not have, so that what LISA makes of them is not to be had.
+# Events that a run does not have. LISA's analyses of these fail.
 LACKING = {"sched_util_est_cfs", "sched_util_est_se", "sched_cpu_capacity", "sched_overutilized"}
 LACKING |= {"userspace@rtapp_main", "userspace@rtapp_event"}
 
 
 def comparable(values):
-    """Words as text, numbers as they are."""
+    """Strings as text, numbers unchanged."""
     return values.astype("str") if values.dtype.name in ("category", "string", "object") else values
 
 
 def same_frame(ours, theirs, widths):
-    """What differs, in words; nothing if all is the same."""
+    """A description of the first difference; None if there is none."""
     if set(ours.columns) != set(theirs.columns):
         return f"columns {list(ours.columns)}, of trace.dat {list(theirs.columns)}"
     if len(ours) != len(theirs):
@@ -109,7 +109,7 @@ def same_frame(ours, theirs, widths):
 
 
 def same(ours, theirs, widths=False):
-    """As :func:`same_frame`, of anything that LISA answers."""
+    """As :func:`same_frame`, for any result of LISA's."""
     if isinstance(ours, pandas.Series):
         return same_frame(ours.to_frame("value"), theirs.to_frame("value"), widths)
     if isinstance(ours, pandas.DataFrame):
@@ -123,8 +123,8 @@ def windows(phases):
     return pandas.DataFrame([(phase.id, phase.start, phase.end) for phase in phases], columns=["id", "start", "end"])
 
 
-def asked(trace, name, arguments):
-    """What LISA answers, or the events that it misses."""
+def analysed(trace, name, arguments):
+    """LISA's result, or the events that it misses."""
     analysis, call = name.split(".")
     try:
         answer = getattr(getattr(trace.ana, analysis), call)(**arguments)
@@ -137,15 +137,15 @@ def events_differ(ours, theirs):
     for event in sorted(ours):
         if event == "task_rename" or event.startswith("fairground_"):
             continue
-        # Widths of the events that it does not know LISA infers anew, from whatever the trace has.
-        said = event.startswith("rtapp_")
-        widths = not said and event not in ("sched_process_exit", "sched_process_fork")
-        if found := same(ours[event], theirs.df_event(f"userspace@{event}" if said else event), widths):
+        # LISA infers the types of events that it does not know from the values in the trace.
+        is_mark = event.startswith("rtapp_")
+        widths = not is_mark and event not in ("sched_process_exit", "sched_process_fork")
+        if found := same(ours[event], theirs.df_event(f"userspace@{event}" if is_mark else event), widths):
             yield f"{event}: {found}"
 
 
 def answers(trace, fill):
-    return [asked(trace, name, {key: fill(value) for key, value in given.items()}) for name, given in CALLS]
+    return [analysed(trace, name, {key: fill(value) for key, value in given.items()}) for name, given in CALLS]
 
 
 def answers_differ(ours, theirs, counts):

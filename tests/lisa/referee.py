@@ -1,13 +1,13 @@
-"""Asks LISA 3.1.0 what it makes of our traces: its parser, its load-tracking tables, its placement test.
+"""Runs LISA 3.1.0 on our traces: its parser, its load-tracking tables, its placement test.
 
     tests/lisa/referee.py prepare MACHINE DIR           DIR/small.json: the test's rt-app file for this machine;
                                                         DIR/misled.toml: the machine with powers upside down, for a
                                                         policy that is wrong
     tests/lisa/referee.py judge MACHINE DIR...          the test's verdicts on each DIR/trace.dat
 
-A verdict is a line: the name of DIR, what was asked, what LISA says, the figures. tests/lisa.sh makes the runs and says
-which verdicts are to be had. What a machine is, `fairground.lisa` tells LISA: clocks, capacities, powers, idle states.
-Its energy model charges no transitions and no heat.
+A verdict is a line: the name of DIR, the check, LISA's result, the figures. tests/lisa.sh makes the runs and has the
+expected verdicts. `fairground.lisa` describes the machine for LISA: clocks, capacities, powers, idle states. Its energy
+model has no costs of transitions and no heat.
 """
 
 import json
@@ -26,7 +26,7 @@ from lisa.tests.scheduler.eas_behaviour import OneSmallTask
 from lisa.trace import Trace
 from lisa.wlgen.rta import RTAConf
 
-# What the test needs of rt-app's marks.
+# Marks of rt-app that the test needs.
 MARKS = ["task", "loop", "stats"]
 
 
@@ -58,19 +58,19 @@ def judge(machine, directory):
     trace = Trace(f"{directory}/trace.dat", plat_info=info)
     name = os.path.basename(directory)
 
-    def told(what, verdict, *figures):
+    def report(what, verdict, *figures):
         print(f"{name}: {what}: {verdict}", *figures)
 
     for event in ["sched_switch", "sched_wakeup", "sched_waking", "cpu_frequency", "cpu_idle", "sched_pelt_se"]:
-        told(f"events {event}", len(trace.df_event(event)))
+        report(f"events {event}", len(trace.df_event(event)))
     signals = trace.ana.load_tracking.df_tasks_signal("util")
     small = signals[signals["comm"].str.startswith("small")]
-    told("util", round(float(small["util"].max())), "of 1024 at most in", len(small), "signals")
+    report("util", round(float(small["util"].max())), "of 1024 at most in", len(small), "signals")
     bundle = OneSmallTask(directory, info)
     for test in (bundle.test_noisy_tasks, bundle.test_task_placement, bundle.test_slack):
         arguments = {"noise_threshold_pct": 1} if "noisy" in test.__name__ else {}
         result = test(**arguments)
-        told(test.__name__, result.result.name, {name: str(metric) for name, metric in result.metrics.items()})
+        report(test.__name__, result.result.name, {name: str(metric) for name, metric in result.metrics.items()})
 
 
 def main():

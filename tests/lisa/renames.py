@@ -1,11 +1,11 @@
-"""Nobody is renamed in our runs, so a trace.dat has no task_rename, which LISA takes for an event that was not recorded."""
+"""Makes LISA accept traces without task_rename: our runs rename no task, but LISA reports the event as not recorded."""
 
 from lisa.trace import MissingTraceEventError, Trace
 from pandas import DataFrame, Series
 
 
 def allow_none():
-    """From now on LISA takes a trace without task_rename for one in which nobody is renamed."""
+    """From now on, LISA reads a trace without task_rename as one in which no task is renamed."""
     real = Trace.df_event
 
     def df_event(self, event, **kwargs):

@@ -67,7 +67,7 @@ class Picture:
     figure : matplotlib.figure.Figure
         To be changed or saved in other formats.
     title : str
-        What it shows, for those who do not see it.
+        Text that describes the picture for readers who cannot see it.
     """
 
     def __init__(self, figure: Figure, title: str) -> None:
@@ -244,7 +244,7 @@ def _short(name: str) -> str:
 
 
 def _beyond(known: pandas.DataFrame) -> str:
-    """That not all is drawn."""
+    """Note on the figure that not all is drawn."""
     return f"; the first {LANES_MAX} of {len(known)}" if len(known) > LANES_MAX else ""
 
 

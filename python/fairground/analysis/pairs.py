@@ -2,7 +2,7 @@
 
 Runs that differ in some axes only are laid out in an array: one dimension for the levels of each of these axes, then one
 for the points (combinations of all other axes) and one for the seeds. The unit of all statistics is the seed. Points of
-one seed share its random draws and are no independent witnesses, so that figures are first averaged over the points and
+one seed share its random draws and are not independent, so that figures are first averaged over the points and
 then compared over the seeds, in the way and with the code of ``fairground compare``.
 """
 
@@ -84,7 +84,7 @@ def points(runs: Runs, metric: Metric) -> tuple[pandas.DataFrame, Figures]:
     if not np.array_equal(figures[places.point, places.seed], values, equal_nan=True):
         raise InputError(
             f"metric {metric.name}: two runs have the same axes and seed and other figures; "
-            "the column that tells them apart is no axis"
+            "the column that distinguishes them is not an axis"
         )
     return places.heads, figures
 

@@ -95,7 +95,7 @@ def _base(runs: Runs) -> dict[str, Any]:
 
 
 def _judged(runs: Runs, base: dict[str, Any], chosen: bool) -> tuple[pandas.DataFrame | None, list[str]]:
-    """All against the base; if we chose it and no point has its levels, none and what must be said of that."""
+    """All points against the base. If the base is our choice and no point has its levels: no result, and a note."""
     try:
         return regressions(runs, base), []
     except InputError as refused:
@@ -169,7 +169,7 @@ def _ranked(page: Page, runs: Runs, judged: pandas.DataFrame, base: dict[str, An
 
 
 def _section(page: Page, runs: Runs, metric: str) -> list[str]:
-    """One metric: effects, trends, interactions and indices; what must be said beside comes back."""
+    """One metric: effects, trends, interactions and indices. Returns the notes."""
     of = runs.metric(metric)
     page.heading(metric, f"metric-{metric}")
     page.paragraph(f"{of.unit + ', ' if of.unit else ''}{of.better} is better.", "soft")

@@ -1,4 +1,4 @@
-"""What a table of runs says of itself: which columns are axes, which are metrics, and which way each is better."""
+"""The columns of a table of runs: its axes, its metrics, and which direction of each metric is better."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-#: Key of the schema's metadata under which a table tells its axes and metrics.
+#: Key of the schema's metadata that describes axes and metrics.
 KEY = b"fairground"
 
 #: A numeric axis with more levels is looked at as a range: its trend, not each of its levels.
@@ -36,7 +36,7 @@ Level = Any
 
 @dataclass(frozen=True)
 class Axis:
-    """What varies from point to point.
+    """An axis: a column that varies from point to point.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Runs:
 
     @staticmethod
     def of(given: Any) -> Runs:
-        """Of a sweep, or of a table that tells its axes: one of a sweep, or one from :func:`label`."""
+        """Read a sweep, or a table that describes its axes: one of a sweep, or one from :func:`label`."""
         if isinstance(given, Runs):
             return given
         if hasattr(given, "table") and hasattr(given, "experiment"):
@@ -193,7 +193,7 @@ def label(
     metrics: Mapping[str, str | tuple[str, str]],
     design: str = "",
 ) -> pyarrow.Table:
-    """Tell which columns of any table are axes and which are metrics, for the functions of this package.
+    """Label the columns of any table as axes and metrics, for the functions of this package.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def label(
     Returns
     -------
     pyarrow.Table
-        The same rows; the schema's metadata tell axes and metrics.
+        The same rows; the schema's metadata describe axes and metrics.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def label(
     for name, values in levels.items():
         _check_axis(name, values, metrics)
     if "seed" in metrics:
-        raise InputError("metric seed: the column tells runs of one point apart, it is no figure")
+        raise InputError("metric seed: the column distinguishes the runs of one point, it is not a figure")
     described = {
         "axes": [{"name": name, "kind": "", "levels": None if v is None else list(v)} for name, v in levels.items()],
         "metrics": {name: _unit_and_better(name, of) for name, of in metrics.items()},
@@ -275,7 +275,7 @@ def _arrow(given: Any) -> pyarrow.Table:
 def _of_sweep(sweep: Any) -> Runs:
     runs = _of_table(_arrow(sweep.table))
     rows = itertools.islice(sweep.experiment.rows(), None, None, runs.seeds)
-    # As the table has them: what is no number is text.
+    # In the types of the table: a level that is not a number is text.
     planned = (
         tuple(value if axis.numeric else str(value) for axis, value in zip(runs.axes, row, strict=True)) for row in rows
     )
@@ -286,7 +286,7 @@ def _of_sweep(sweep: Any) -> Runs:
 def _of_table(arrow: pyarrow.Table) -> Runs:
     described = json.loads((arrow.schema.metadata or {}).get(KEY, b"{}"))
     if not described:
-        raise InputError("this table does not tell its axes and metrics: say them with fairground.analysis.label")
+        raise InputError("this table does not describe its axes and metrics: add them with fairground.analysis.label")
     names = [axis["name"] for axis in described["axes"]]
     columns = [*names, *(["seed"] if "seed" in arrow.column_names else [])]
     metrics = {name: Metric(name, of["unit"], of["better"]) for name, of in sorted(described["metrics"].items())}
@@ -305,7 +305,7 @@ def _of_table(arrow: pyarrow.Table) -> Runs:
 
 
 def _figures(name: str, column: pandas.Series) -> pandas.Series:
-    """As float64; what is not finite is none."""
+    """The column as float64; a value that is not finite becomes NaN."""
     try:
         values = column.astype("float64")
     except (TypeError, ValueError):

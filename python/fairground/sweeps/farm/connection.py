@@ -1,4 +1,4 @@
-"""The connection to a Dask scheduler, made anew when the scheduler is lost."""
+"""The connection to a Dask scheduler, which is restored when the scheduler is lost."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Connection:
         self._security = self.client.security
 
     def _connect(self) -> None:
-        """Have a client of our own. What listens is asked first: a Client that fails to begin does not end well."""
+        """Create a client. First check that a scheduler answers: a Client that fails to start cannot close."""
         try:
             with ThreadPoolExecutor(1) as apart:  # a notebook's thread has a loop of its own
                 apart.submit(asyncio.run, asyncio.wait_for(self._greet(), ANSWER_S)).result()

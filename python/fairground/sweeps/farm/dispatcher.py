@@ -19,7 +19,7 @@ from .worker_registry import WorkerRegistry
 
 # Batches for each thread: one that runs, one that waits behind it, and one that is on its way.
 DEPTH = 3
-# How often the workers are looked at, s.
+# Time between two checks of the workers, s.
 LOOK_S = 1.0
 # After this many runs in a row that kill workers or whose results cannot be fetched, the farm itself is at fault.
 HOPELESS = 8
@@ -29,7 +29,7 @@ Work = tuple[str, RunSpec]
 
 @dataclass
 class Batch:
-    """Runs that are under way together, and the workers that may have them."""
+    """Runs that were handed out together, and the workers that may run them."""
 
     work: dict[str, RunSpec]
     future: Future
@@ -40,8 +40,8 @@ class Batch:
 class Dispatcher:
     """Hands out the runs of a sweep and collects their outcomes.
 
-    Runs wait, are under way in a batch, or are suspected of having killed their workers. Whatever happens to a batch, each of
-    its runs is yielded or goes back to where it came from.
+    A run waits, is in a batch, or is suspected of having killed its worker. Each run of a batch is either yielded or
+    put back into its queue, also if the batch fails.
     """
 
     def __init__(self, connection: Connection, work: Iterator[Work], inputs: Inputs, patience: float) -> None:
@@ -62,7 +62,7 @@ class Dispatcher:
         self._last_manned = time.monotonic()
 
     def outcomes(self) -> Iterator[tuple[str, Outcome]]:
-        """Run everything, and yield it as it comes back."""
+        """Run everything, and yield the outcomes as they come back."""
         while self._fill() or self._batches or self._suspects:
             try:
                 self._look()
@@ -77,14 +77,14 @@ class Dispatcher:
             raise FarmError(_accusation(self._guilty))
 
     def recall(self) -> None:
-        """Take back all that is under way."""
+        """Take back all runs in progress."""
         for future in self._registry.asked.values():
             future.release()
         for batch in list(self._batches.values()):
             self._put_back(batch)
 
     def _fill(self) -> bool:
-        """Take as much work ahead as the workers may want soon. Whether any waits."""
+        """Take as much work ahead as the workers need soon. Returns whether any run waits."""
         ahead = max(1, self._threads()) * self._batch_sizer.size(None, 1)
         if not self._exhausted and len(self._waiting) <= ahead:
             taken = list(itertools.islice(self._source, ahead))
@@ -98,7 +98,7 @@ class Dispatcher:
     # Workers
 
     def _look(self) -> None:
-        """See which workers there are, once a second."""
+        """Update the list of workers, once a second."""
         now = time.monotonic()
         if now - self._looked < LOOK_S:
             return
@@ -115,7 +115,7 @@ class Dispatcher:
             self._check_hope(now)
 
     def _check_hope(self, now: float) -> None:
-        """Nobody may be given work: is there a reason to wait?"""
+        """No worker may be given work: raise an error if waiting is pointless or took too long."""
         refused = self._registry.refused
         waited = now - self._last_manned
         hopeless = refused and not self._registry.ever_admitted
@@ -126,8 +126,8 @@ class Dispatcher:
             raise FarmError(
                 f"the Dask scheduler at {self._connection.address} has no worker that can be used: {listed}"
             )
-        asked = f"; {len(self._registry.asked)} have not answered" if self._registry.asked else ""
-        raise FarmError(f"the Dask scheduler at {self._connection.address} has had no worker for {waited:.0f} s{asked}")
+        more = f"; {len(self._registry.asked)} have not answered" if self._registry.asked else ""
+        raise FarmError(f"the Dask scheduler at {self._connection.address} has had no worker for {waited:.0f} s{more}")
 
     # Work
 
@@ -156,12 +156,12 @@ class Dispatcher:
         self._notify(future, None)
 
     def _notify(self, future: Future, worker: str | None) -> None:
-        """Have `future` come up in :meth:`_collect` when it is done: a batch, or the answer of a worker."""
+        """Make :meth:`_collect` receive `future` when it is done: a batch, or the answer of a worker."""
         done = self._done
         future.add_done_callback(lambda finished: done.put((worker, finished)))
 
     def _put_back(self, batch: Batch) -> None:
-        """What is left of a batch is to be handed out anew."""
+        """Hand out the remaining runs of a batch again."""
         self._batches.pop(batch.future.key, None)
         batch.future.release()
         (self._suspects if batch.alone else self._waiting).extendleft(reversed(batch.work.items()))
@@ -169,12 +169,12 @@ class Dispatcher:
     # Results
 
     def _collect(self) -> Iterator[tuple[str, Outcome]]:
-        """Wait a moment for something to finish, and take all that has."""
+        """Wait a moment for a future to finish, and process all that have finished."""
         try:
             worker, future = self._done.get(timeout=LOOK_S)
             while True:
                 if worker is not None:
-                    self._hear(worker, future)
+                    self._answered(worker, future)
                 elif future.key in self._batches:
                     yield from self._take(self._batches[future.key])
                     self._hand_out()
@@ -182,8 +182,8 @@ class Dispatcher:
         except queue.Empty:
             return
 
-    def _hear(self, address: str, future: Future) -> None:
-        """A worker has answered whether it may be given work."""
+    def _answered(self, address: str, future: Future) -> None:
+        """Process the answer of a worker: whether it may be given work."""
         if self._registry.asked.get(address) is not future:
             return
         del self._registry.asked[address]
@@ -194,7 +194,7 @@ class Dispatcher:
             self._registry.answer(address, result)
 
     def _take(self, batch: Batch) -> Iterator[tuple[str, Outcome]]:
-        """A batch has ended, well or not."""
+        """Process the end of a batch: take its outcomes, or put its runs back."""
         result, error = self._fetch(batch.future)
         if error is not None:
             self._suspect(batch, error)
@@ -233,7 +233,7 @@ class Dispatcher:
         return None, None
 
     def _suspect(self, batch: Batch, error: str) -> None:
-        """A batch has killed its workers, or made them fail: its runs are tried alone, when all others are done."""
+        """A batch has killed its workers, or made them fail: run its runs one by one, when all others are done."""
         if batch.alone:
             self._guilty += [f"{spec.to_json()}: {error}" for spec in batch.work.values()]
             batch.work.clear()

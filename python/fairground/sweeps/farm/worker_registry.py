@@ -26,7 +26,7 @@ class WorkerRegistry:
     admitted : dict of str to int
         Threads of each worker that may be given work, by its address.
     refused : dict of str to str
-        Why not, by the worker's address.
+        Reasons why workers get no work, by their addresses.
     asked : dict of str to Future
         Workers that have not answered yet.
     ever_admitted : bool
@@ -44,7 +44,7 @@ class WorkerRegistry:
         self._program = Program.here()
 
     def meet(self, connection: Connection, threads: dict[str, int]) -> list[tuple[str, Future]]:
-        """Forget who has left and ask who is new. Returns whom, and what will hold the answer."""
+        """Forget workers that have left, and ask new ones. Returns these with the futures of their answers."""
         self._threads = threads
         for address in self.asked.keys() - threads.keys():
             self.asked.pop(address).release()
@@ -83,7 +83,7 @@ class WorkerRegistry:
         self.admitted.pop(address, None)
 
     def clear(self) -> None:
-        """Nobody is known any more."""
+        """Forget all workers."""
         self.admitted.clear()
         self.refused.clear()
         self.asked.clear()
