@@ -19,8 +19,8 @@ fi
 browser=(timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$dir/profile"
 	--enable-logging=stderr --log-level=0)
 
-# quiet PAGE WIDTH PICTURE: whether the console stays empty and the page requests nothing. The browser's own services ask
-# for things too, but on behalf of no page.
+# quiet PAGE WIDTH PICTURE: whether the console stays empty and the page requests nothing. The browser's own services
+# make requests too, but not for the page.
 quiet() {
 	"${browser[@]}" --log-net-log="$dir/net.json" --window-size="$2",2400 --screenshot="$3" "file://$1" 2>"$dir/log"
 	[ -s "$3" ] || { echo "page: no picture at $2 px"; exit 1; }

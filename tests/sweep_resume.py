@@ -31,7 +31,7 @@ class MadeUp:
 
 
 def measured(what: str, act: Callable[[], Any]) -> Any:
-    """What `act` gives, with its costs told."""
+    """The result of `act`. Prints its costs."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = act()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

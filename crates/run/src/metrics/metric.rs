@@ -35,7 +35,7 @@ impl Better {
 pub struct Metric {
     /// Name as in tables, JSON and `--fail-if`, unit last: `wakeup_latency_p99_us`.
     pub name: String,
-    /// Unit in words: `us`, `ops/s`, `count`.
+    /// Unit: `us`, `ops/s`, `count`.
     pub unit: String,
     /// Which way is better.
     pub better: Better,

@@ -24,7 +24,7 @@ const NAME_MAX: usize = 128;
 pub const OPEN_FILES: &str = "/proc/self/fd/";
 
 /// Stands for no task.
-const NOBODY: u64 = u64::MAX;
+const NO_TASK: u64 = u64::MAX;
 
 /// The memory.
 #[repr(C)]
@@ -103,7 +103,7 @@ impl SharedState {
     pub fn enter(&self, site: CallSite) {
         let s = self.shared();
         s.cpu.store(site.cpu.into(), Relaxed);
-        s.task.store(site.task.map_or(NOBODY, u64::from), Relaxed);
+        s.task.store(site.task.map_or(NO_TASK, u64::from), Relaxed);
         s.time.store(site.time, Relaxed);
         s.begun.store(s.begun.load(Relaxed).wrapping_add(1), Relaxed);
         s.call.store(site.call as u64 + 1, Relaxed);

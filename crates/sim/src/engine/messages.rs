@@ -22,8 +22,8 @@
 //! it. A writer comes to it when its copy is done, and holds it from the copy's start if no other thread did.
 //! DEVIATION: a waiter spins, as in the kernel while the owner runs. DEVIATION: a waiting reader holds the mutex for
 //! the data that it would find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages
-//! of 100 bytes go into one; the descriptor of the page, which each message changes, stands for them meanwhile. Fresh pages
-//! and the heads of a socket's messages are taken to be where they are used, as freed memory goes to lists of the CPU;
+//! of 100 bytes go into one; the descriptor of the page, which each message changes, stands for them meanwhile. Fresh
+//! pages and the heads of a socket's messages are taken to be where they are used, as freed memory goes to lists of the CPU;
 //! a poll reads and takes nothing. What a look at an empty channel takes is paid when the reader is back.
 
 use std::collections::VecDeque;
