@@ -79,7 +79,7 @@ fn mistakes_in_a_side_name_the_option_and_the_setting() {
     refused("'fair:v6.12 machine=hikey690'", &["hikey690", "did you mean `hikey960`"]);
     refused("hz=1000", &["--test: `hz=1000` names no scheduler", "--test 'fair:v6.12 hz=1000'", "--sched"]);
     refused("v6.12", &["does not name its family"]);
-    let unquoted = &["`governor=schedutil` belongs to no side", "--test 'fair:v6.12 governor=schedutil'"];
+    let unquoted = &["`governor=schedutil` does not belong to a side", "--test 'fair:v6.12 governor=schedutil'"];
     refused("fair:v6.12 governor=schedutil", unquoted);
     refuses("compare --base fair:v5.9 --test fair:v6.12 governor=schedutil hikey960 sched-pipe", unquoted);
     refused("fair:v6.12 hackbench", &["unexpected `hackbench`"]);
