@@ -184,7 +184,7 @@ def fixed_clamps(limit, *varied):
         (axes("[axes.options]\nloops = [5]"), 9, ["option `loops` of `sched-pipe`: is given twice"]),
         (axes("[axes.options]\nprocesses = [1]"), 9, ["option `processes` of `sched-pipe`"]),
         (axes('[axes.options]\nstart-cpu = ["0,loops=7"]'), 9, ["contains a comma", "without commas"]),
-        (axes("[axes.options]\nstart-cpu = [0, 8]"), 9, ["`8` is no CPU of hikey960"]),
+        (axes("[axes.options]\nstart-cpu = [0, 8]"), 9, ["`8` is not a CPU of hikey960"]),
         (
             axes('[axes.figures]\n"costs.soft.wakup" = { times = [1] }'),
             9,
@@ -273,7 +273,7 @@ def sobol(text):
             ["clamp_max[0]`: sched_util_clamp_min is 300, above sched_util_clamp_max"],
         ),
         ("[axes.options]\nprocesses = { low = 0, high = 1 }", ["`processes` takes no range"]),
-        ("[axes.options]\nstart-cpu = { low = 0, high = 8 }", ["`8` is no CPU of hikey960"]),
+        ("[axes.options]\nstart-cpu = { low = 0, high = 8 }", ["`8` is not a CPU of hikey960"]),
         ('[axes.figures]\n"costs.soft.wakeup" = { to = { low = 1, high = inf } }', ["inf is not a level"]),
     ],
 )
