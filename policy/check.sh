@@ -70,7 +70,7 @@ fi
 echo "build bpf: clean"
 
 # A test that main() does not RUN would pass unseen.
-names() { sed -n "s/^[[:space:]]*$1(\([a-z0-9_]*\)).*/\1/p" "$2" | sort; }
+names() { sed -n "s/^[[:space:]]*$1(\([A-Za-z0-9_]*\)).*/\1/p" "$2" | sort; }
 for test in tests/*.c; do
 	[ "$(names TEST "$test")" = "$(names RUN "$test")" ] && continue
 	echo "policy/check.sh: $test: TEST and RUN name different tests" >&2

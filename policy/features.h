@@ -103,7 +103,7 @@ FG_FEATURE(FIG_WRAP, "fig-wrap", "", "-", "<=v5.4", 1, "find_idlest_group adds t
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
 FG_FEATURE(UCLAMP_IDLE_OWN, "uclamp-idle-own", "", "-", "v5.14", 1,
 	   "the clamps an idle CPU remembers do not join those of a task whose frequency is asked for")
-FG_FEATURE(UCLAMP_KEY, "uclamp-key", "", "-", "v5.9", 1, "clamps are counted only once somebody has asked for one")
+FG_FEATURE(UCLAMP_KEY, "uclamp-key", "", "-", "v5.9", 1, "clamps are counted only after the first request of one")
 FG_FEATURE(UCLAMP_PROTECT, "uclamp-protect", "", "-", "v5.14", 1,
 	   "a group's minimum is the least its tasks get; before, the most, and what those get that ask for nothing")
 FG_FEATURE(UCLAMP_REINC, "uclamp-reinc", "", "-", "v5.16", 1,

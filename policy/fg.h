@@ -953,7 +953,7 @@ enum fg_balance_rule_id {
 	FG_NR_BALANCE_RULES
 };
 
-/* The circumstances and the state of an attempt. The caller sets the first block, fg_balance_begin() the rest. */
+/* The arguments and the state of an attempt. The caller sets the first block, fg_balance_begin() the rest. */
 struct fg_balance {
 	struct fg_domain *sd;
 	u64 jiffies;
@@ -1015,7 +1015,7 @@ fg_bool fg_detach_task(const struct fg_sys *sys, struct fg_balance *b, const str
 fg_bool fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p);
 /* FG_LB_*; after the tasks of a round were enqueued. */
 u32 fg_balance_next(const struct fg_sys *sys, struct fg_balance *b);
-/* Another CPU than b->dst_cpu balances sd: the interval of sd grows as if sd were balanced. */
+/* After fg_should_we_balance() returned 0: the interval of sd grows as if sd were balanced. */
 void fg_balance_not_ours(const struct fg_sys *sys, const struct fg_balance *b);
 /* Updates failures, interval and imbalanced flag (spec 6.5) from b->moved. 1: start active balance. */
 fg_bool fg_balance_end(const struct fg_sys *sys, struct fg_balance *b);

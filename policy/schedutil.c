@@ -109,7 +109,7 @@ static u32 top_khz(const struct fg_em *em)
 
 /*
  * The lowest operating point that is not slower than khz, or else the highest that the limit allows. Inefficient ones
- * are skipped, unless the limit leaves no efficient one.
+ * are skipped, unless the limit leaves no efficient one that is not slower than khz.
  */
 static u32 resolve_khz(const struct fg_sugov *sg, u32 khz)
 {

@@ -38,7 +38,7 @@ static void no_prefer_sibling(void)
 }
 
 /*
- * State without tasks, for what is decided by sums alone. Blocked load, three times as much, is in nobody's sum. 0 tasks:
+ * State without tasks, for what is decided by sums alone. Blocked load, three times as much, is in no sum. 0 tasks:
  * the CPU idles.
  */
 static void state(u32 cpu, u32 nr, u64 load, u64 util)

@@ -170,7 +170,7 @@ def fixed_clamps(limit, *varied):
             ["unknown feature `asym-prev-frist`", "`asym-prev-first`"],
         ),
         (axes("[axes.features]\nasym-prev-first = [1]"), 9, ["expected true or false, found an integer"]),
-        (axes("[axes.features]\nsis-mode = [true]"), 9, ["is not off or on", "fair:PRESET+sis-mode="]),
+        (axes("[axes.features]\nsis-mode = [true]"), 9, ["is not a switch", "fair:PRESET+sis-mode="]),
         (
             axes("[axes.features]\nlb-p04 = [true, false]\nlb-p01 = [true, false]"),
             10,

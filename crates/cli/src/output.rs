@@ -69,7 +69,7 @@ pub fn remove_unfinished_on_interrupt() {
             stop.store(true, Ordering::Relaxed);
             return;
         }
-        // Locked until the end, so that no other thread creates a file after the last one is removed.
+        // Locked until the end, so that create_temporary() makes nothing after the last removal.
         let files = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
         for path in files.iter().rev() {
             let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
@@ -90,7 +90,7 @@ pub fn stop_on_interrupt() -> Stop {
     stop
 }
 
-/// Creates a temporary file or directory that Ctrl-C removes. No Ctrl-C comes between the two.
+/// Creates a temporary file or directory and records it for removal by Ctrl-C, which waits until both are done.
 pub fn create_temporary<T: AsRef<Path>>(create: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let mut paths = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     let created = create()?;

@@ -29,8 +29,8 @@ pub struct RunOptions {
     /// sched_util_clamp_min_rt_default; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_sysctl)]
     sysctl: Vec<(String, String)>,
-    /// Ambient temperature, degrees Celsius [default: the machine file's]; how much hotter the machine is at the start
-    /// stays as its file says
+    /// Ambient temperature, degrees Celsius [default: the machine file's]; the machine starts above it by as much as
+    /// its file says
     #[arg(long, value_name = "C", value_parser = value_of("ambient"), allow_negative_numbers = true)]
     ambient: Option<String>,
 }

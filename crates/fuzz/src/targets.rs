@@ -19,8 +19,6 @@ pub type Input<'a> = &'a [u8];
 pub struct Target {
     /// The name in directories and on the command line.
     pub name: &'static str,
-    /// The format it reads.
-    pub about: &'static str,
     /// Good files: the first corpus.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// The entries of libFuzzer's dictionary.
@@ -119,24 +117,24 @@ pub fn targets() -> &'static [Target] {
     const NOTHING: fn(&mut Vec<u8>) = |_| {};
     &[
         Target {
+            // ftrace text: ours, the kernel's, trace-cmd's.
             name: "ftrace",
-            about: "ftrace text: ours, the kernel's, trace-cmd's",
             seeds: files!["../corpus/ftrace/ours.txt", "../corpus/ftrace/kernel.txt", "../corpus/ftrace/trace-cmd.txt"],
             words: EVENTS,
             repair: NOTHING,
             run: |input| events(Ok(Reader::new("t.txt", input))),
         },
         Target {
+            // what perf script prints.
             name: "perf",
-            about: "what perf script prints",
             seeds: files!["../corpus/perf/chains.txt"],
             words: EVENTS,
             repair: NOTHING,
             run: |input| events(Ok(Reader::new("t.txt", input))),
         },
         Target {
+            // trace.dat, versions 6 and 7.
             name: "dat",
-            about: "trace.dat, versions 6 and 7",
             seeds: files![
                 "../corpus/dat/ours-6.dat",
                 "../corpus/dat/high-first-6.dat",
@@ -149,8 +147,8 @@ pub fn targets() -> &'static [Target] {
             run: |input| events(DatReader::new("t.dat", input.to_vec())),
         },
         Target {
+            // Perfetto's protobuf.
             name: "perfetto",
-            about: "Perfetto's protobuf",
             seeds: files![
                 "../corpus/perfetto/ours.pftrace",
                 "../corpus/perfetto/columns.pftrace",
@@ -161,16 +159,16 @@ pub fn targets() -> &'static [Target] {
             run: |input| events(Ok(PerfettoReader::new("t.pftrace", input))),
         },
         Target {
+            // from a trace to a recording that reads back.
             name: "import",
-            about: "from a trace to a recording that reads back",
             seeds: files!["../corpus/ftrace/ours.txt", "../corpus/ftrace/kernel.txt", "../corpus/perf/chains.txt"],
             words: EVENTS,
             repair: NOTHING,
             run: import,
         },
         Target {
+            // rt-app's JSON.
             name: "rtapp",
-            about: "rt-app's JSON",
             seeds: files![
                 "../../../workloads/rt-app-tour.json",
                 "../../../workloads/measured.json",
@@ -183,32 +181,32 @@ pub fn targets() -> &'static [Target] {
             run: json,
         },
         Target {
+            // recordings.
             name: "recording",
-            about: "recordings",
             seeds: files!["../corpus/recording/ours.json"],
             words: JSON,
             repair: NOTHING,
             run: json,
         },
         Target {
+            // workloads as typed.
             name: "workload",
-            about: "workloads as typed",
             seeds: || SPECIMENS.iter().map(|spec| spec.as_bytes().to_vec()).collect(),
             words: SPECS,
             repair: NOTHING,
             run: workload,
         },
         Target {
+            // machines as typed.
             name: "subset",
-            about: "machines as typed",
             seeds: || ["0-3", "node0-1", "0,2-4", "node0,2"].map(|s| format!("kunpeng920@{s}").into_bytes()).into(),
             words: SPECS,
             repair: NOTHING,
             run: subset,
         },
         Target {
+            // machine files.
             name: "machine",
-            about: "machine files",
             seeds: || {
                 let presets = ["hikey960", "rpi5", "kunpeng920", "alder-lake"].into_iter();
                 presets.filter_map(preset_text).map(|text| text.as_bytes().to_vec()).collect()
@@ -218,16 +216,16 @@ pub fn targets() -> &'static [Target] {
             run: machine,
         },
         Target {
+            // tarballs of sysfs.
             name: "tarball",
-            about: "tarballs of sysfs",
             seeds: files!["../corpus/tarball/four.tar", "../corpus/tarball/links.tar"],
             words: NUMBERS,
             repair: |bytes| right_checksums(bytes),
             run: |input| captured("machine.tar", input),
         },
         Target {
+            // flattened device trees.
             name: "dtb",
-            about: "flattened device trees",
             seeds: files![
                 "../../machine/tests/capture/boards/big-little.dtb",
                 "../../machine/tests/capture/boards/smt-server.dtb",

@@ -19,18 +19,24 @@ fn survives(name: &str) {
         let input = std::fs::read(&file).expect("a file");
         target.survives(&input).unwrap_or_else(|problem| panic!("{}: {problem}", file.display()));
     }
+    let mut refused = 0;
+    let mut survive = |input: &[u8], what: &str| match target.survives(input) {
+        Ok(verdict) => refused += usize::from(verdict == Verdict::Refused),
+        Err(problem) => panic!("{what}: {problem}"),
+    };
     for (n, seed) in (target.seeds)().iter().enumerate() {
         assert_eq!(target.survives(seed), Ok(Verdict::Read), "seed {n} of {name}");
         // A seed that ends too soon, anywhere in its last kilobyte, and one with a byte changed in its first.
         for cut in (seed.len().saturating_sub(1000)..seed.len()).step_by(37) {
-            target.survives(&seed[..cut]).unwrap_or_else(|problem| panic!("seed {n}, {cut} bytes of it: {problem}"));
+            survive(&seed[..cut], &format!("seed {n}, {cut} bytes of it"));
         }
         for at in (0..seed.len().min(1000)).step_by(37) {
             let mut changed = seed.clone();
             changed[at] ^= 1 << (at % 8);
-            target.survives(&changed).unwrap_or_else(|problem| panic!("seed {n}, byte {at} changed: {problem}"));
+            survive(&changed, &format!("seed {n}, byte {at} changed"));
         }
     }
+    assert!(refused > 0, "no change of a seed of {name} is refused");
 }
 
 macro_rules! parsers {
@@ -56,7 +62,6 @@ parsers! { ftrace perf dat perfetto import rtapp recording workload subset machi
 fn a_panic_is_reported() {
     let fragile = Target {
         name: "fragile",
-        about: "odd bytes",
         seeds: || vec![vec![1; 64]],
         words: &["a\n"],
         repair: |input| input.push(1),

@@ -165,7 +165,7 @@ pub struct BenchRow {
     /// Host time in the scheduler per wakeup or fork, ns: deciding and committing, clock reading subtracted. From a
     /// second run, so that taking times does not slow the first.
     pub ns_per_decision: f64,
-    /// Host time of a fork's placement, ns: median. SpeedMeasurement like `ns_per_decision`; none if nothing was
+    /// Host time of a fork's placement, ns: median. Measured like `ns_per_decision`; none if nothing was
     /// forked.
     pub fork_median_ns: Option<f64>,
     /// 99th percentile of the same, ns.

@@ -1,6 +1,7 @@
 //! Reproduction of published rows: their values, ours, and the score (design, decisions 6 and 7).
 //!
-//! `rows` has the rows, their verdicts and the score, `request` and `plan` the runs that they need; the other modules print them.
+//! `rows` has the rows, their verdicts and the score; `request`, `plan` and `quick` the runs that they need; `form` and
+//! `run_modes` further figures of a row; the other modules print them.
 
 mod csv;
 pub mod document;

@@ -252,7 +252,7 @@ fn capacities() {
     assert!(refusal(&low).contains("the largest capacity is 500"));
     let rows = |rows: &str| format!("capacity = {{ rows = {rows}, source = \"K\" }}");
     refused("hikey960", a53, &rows("[[\"0-2\", 462]]"), "rows = [[", &["CPU 3 has no capacity"]);
-    refused("hikey960", a53, &rows("[[\"0-4\", 462]]"), "rows = [[", &["4 of no such type"]);
+    refused("hikey960", a53, &rows("[[\"0-4\", 462]]"), "rows = [[", &["4 not of this type"]);
     refused("hikey960", a53, &rows("[[\"0-3\", 0]]"), "rows = [[", &["0 is out of range"]);
     refused("hikey960", a53, &rows("[[\"0-3\"]]"), "rows = [[", &["not a pair of CPUs"]);
 }

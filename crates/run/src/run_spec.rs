@@ -182,7 +182,7 @@ impl RunSpec {
 
     fn key_of_impossible(&self, error: &RunSpecError) -> ColumnKey {
         let spec = RunSpec { seed: 0, ..self.clone() };
-        // Strings and numbers: only a figure that is not a finite number can fail.
+        // Strings and numbers: this cannot fail. A figure that is not finite is written as null.
         let text = serde_json::to_string(&spec).unwrap_or_default();
         ColumnKey::of_impossible(&text, &error.to_string())
     }

@@ -335,7 +335,7 @@ pub struct Reason {
     pub numbers: [u64; 3],
 }
 
-/// [`Reason::rule`] of what belongs to no rule.
+/// [`Reason::rule`] of a note that does not belong to a rule.
 pub const NO_RULE: u16 = u16::MAX;
 
 /// A thread comes to a step of its program: what it did before is over. Seen, not done: no part of the run's hash.

@@ -41,7 +41,7 @@ impl TaskInfo {
     }
 }
 
-/// The circumstances of a wakeup.
+/// The arguments of a wakeup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeContext {
     /// The waking code runs on this CPU.

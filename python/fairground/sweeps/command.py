@@ -39,7 +39,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except (SweepError, OSError, ImportError) as error:
         return _complain(error, 1)
     except KeyboardInterrupt:
-        print("stopped; what was finished is kept, and the same command goes on from there", file=sys.stderr)
+        print("stopped; finished runs are kept; the same command continues from there", file=sys.stderr)
         return 130
 
 

@@ -3,8 +3,8 @@
 //! The recording is replayed on the policy's own state ([`fairground_fair::ReplayedState`]). The recording says which
 //! thread runs, waits or sleeps on which CPU. The policy computes load, utilization and wakees from that. It is asked
 //! for a CPU just before each recorded wakeup is applied. The recording does not show what ran before it began. So
-//! there are two states: in one nothing had run before, in the other everything had. If both lead to the same CPU, the
-//! answer is [`Confidence::Sure`].
+//! several states are possible: in one nothing had run before, in another everything had. If all of them lead to the
+//! same CPU, and nothing else that the recording leaves open changes it, the answer is [`Confidence::Sure`].
 //!
 //! | module | what |
 //! |---|---|

@@ -84,7 +84,7 @@ pub(super) fn names(dir: &Path) -> Result<Vec<String>, BuildError> {
     };
     let mut names = Vec::new();
     for entry in entries {
-        // A name that is no text is none of a kernel's, and none of ours.
+        // Neither a kernel tree nor our own files have a name that is not UTF-8.
         names.extend(entry.map_err(fail("read", dir))?.file_name().into_string().ok());
     }
     names.sort();

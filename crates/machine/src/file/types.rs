@@ -83,7 +83,7 @@ fn read_capacity(node: &Node, path: String, levels: &Levels, cpus: &CpuMask) -> 
         };
         let mask = levels.cpus(group)?;
         if !mask.is_subset(&rest) {
-            let fault = group.fault(format!("{} of no such type, or named twice", mask.minus(&rest)));
+            let fault = group.fault(format!("{} not of this type, or named twice", mask.minus(&rest)));
             return Err(fault.hint(format!("expected CPUs of {cpus}, each once")));
         }
         rest = rest.minus(&mask);

@@ -50,7 +50,7 @@ fn rate_of(id: PhaseId, run: &RunMetrics) -> f64 {
     run.phase_rates.get(id as usize).copied().unwrap_or(0.0)
 }
 
-/// Points of a phase: its work per time. A CPU at full speed makes `full_speed` points.
+/// Points of a phase: its work per time. A CPU at full speed makes `full_speed` thousandths of a point.
 fn phase_points(full_speed: u64, id: PhaseId, phase: &Phase, run: &RunMetrics) -> f64 {
     rate_of(id, run) * (phase.work_ns as f64 / 1e9) * (full_speed as f64 / 1e3)
 }

@@ -57,7 +57,7 @@ impl Resolver {
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
-        // Every change of the cache is one insertion: a panic elsewhere leaves it valid.
+        // Each step of a change leaves the cache valid, so a panic elsewhere does no harm.
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

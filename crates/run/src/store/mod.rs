@@ -721,7 +721,7 @@ fn version(db: &Connection) -> Result<i64, Unusable> {
     }
     let ours = found.len() == SCHEMA.len() && found.iter().flatten().all(|sql| SCHEMA.contains(&sql.as_str()));
     if application != APPLICATION && ours {
-        return Err(Unusable::Damaged("its application id is another".into()));
+        return Err(Unusable::Damaged("its application id is not that of a store".into()));
     }
     if application != APPLICATION {
         return Err(Unusable::Foreign(format!("{DATABASE} is a database of something else: name another directory")));
@@ -731,7 +731,7 @@ fn version(db: &Connection) -> Result<i64, Unusable> {
     }
     match ours && version == FORMAT {
         true => Ok(version),
-        false => Err(Unusable::Damaged("its tables are others".into())),
+        false => Err(Unusable::Damaged("its tables are not those of a store".into())),
     }
 }
 

@@ -123,7 +123,7 @@ impl Record {
     ) -> Result<Record, &'static str> {
         let (sum, content) = bytes.split_at_checked(16).ok_or("it is too short")?;
         if checksum(key, content) != sum {
-            return Err("its checksum is another");
+            return Err("its checksum does not match");
         }
         // What follows was written by us: the checksum holds.
         let (length, rest) = content.split_first_chunk::<4>().ok_or("it is too short")?;

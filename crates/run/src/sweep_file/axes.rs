@@ -200,7 +200,7 @@ fn feature(name: &str, node: &Node) -> FileResult<&'static FeatureInfo> {
         return Err(fault.hint(near(name, all.iter().map(|f| f.name), "`fairground feature list` shows all features")));
     };
     if !found.values.is_empty() {
-        let fault = node.fault_at_key(format!("feature `{name}` is not off or on"));
+        let fault = node.fault_at_key(format!("feature `{name}` is not a switch"));
         let values = found.values.join(", ");
         return Err(fault.hint(format!("it has {values}: list schedulers, as fair:PRESET+{name}={}", found.values[0])));
     }

@@ -60,7 +60,7 @@ pub enum LoggedEvent {
     Run {
         /// As asked for, us.
         us: u64,
-        /// Loops of the calibrated work, thousands. `runtime` is a time and not an amount of work, so that it has none.
+        /// Loops of the calibrated work, thousands. `runtime` is a time and not an amount of work, so it has none.
         perf: u64,
     },
     /// `timer`.

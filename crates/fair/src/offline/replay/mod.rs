@@ -318,8 +318,8 @@ impl ReplayedState {
         self.in_debt[at] = (keeps && owes).then_some(self.idled[cpu]);
     }
 
-    /// [`Self::select`] as if the last balance pass had left other scan limits in each last-level cache: `all`: scan
-    /// all CPUs, else none; `idle_cores`: has_idle_cores is set.
+    /// [`Self::select`] as if the last balance pass had left other scan limits in the last-level caches of the waking
+    /// and the previous CPU: `all`: scan all CPUs, else none; `idle_cores`: has_idle_cores is set, if there is SMT.
     pub fn select_after_look(&mut self, placing: &Placing, all: bool, idle_cores: bool) -> Option<FgVerdict> {
         let prev = self.queues.world.task(placing.task).cpu as usize;
         let cpus = [placing.this_cpu as usize, prev];

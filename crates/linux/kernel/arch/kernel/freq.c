@@ -99,7 +99,7 @@ static bool is_inefficient(const struct cpufreq_policy *policy, const struct cpu
 
 /*
  * The lowest frequency within the limits that is not below khz (CPUFREQ_RELATION_L). Skips inefficient frequencies,
- * unless the limits leave no efficient one.
+ * unless the limits leave no efficient one that is not below khz.
  */
 unsigned int cpufreq_driver_resolve_freq(struct cpufreq_policy *policy, unsigned int khz)
 {
