@@ -39,7 +39,7 @@ pub trait Runner: Sync {
     fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String>;
 }
 
-/// What to run.
+/// A list of runs: schedulers, seeds, and how to carry them out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Schedulers, by their place in the caller's list; 0 is the base.
@@ -59,7 +59,7 @@ pub enum BatchError {
     #[error("cannot start {jobs} threads: {cause}")]
     #[diagnostic(help("use a smaller --jobs"))]
     Threads {
-        /// Number of threads.
+        /// Number of threads that were requested (`--jobs`).
         jobs: usize,
         /// What the system says.
         cause: String,
@@ -69,7 +69,7 @@ pub enum BatchError {
     Stopped,
 }
 
-/// Outcomes, `[scheduler][seed]`.
+/// The report of each run, or the message of its failure, as `[scheduler][seed]`.
 pub type Results = Vec<Vec<Result<RunReport, String>>>;
 
 /// Carries a plan out. Calls `progress` once per finished run, from any thread. If a run fails, the result at its place

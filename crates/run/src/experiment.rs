@@ -30,9 +30,9 @@ use crate::worker::options::Workers;
 
 /// Everything that determines a run but the seed.
 pub struct Experiment {
-    /// The hardware.
+    /// The machine that runs are simulated on.
     pub machine: Arc<Machine>,
-    /// What its threads do.
+    /// The workload: tasks, groups and what each task does.
     pub workload: Arc<Workload>,
     /// Schedulers; the first is the base.
     pub scheds: Vec<SchedSpec>,
@@ -82,7 +82,7 @@ impl From<SimError> for RunError {
     }
 }
 
-/// A finished run.
+/// The outcome of a run, and that of writing its trace.
 pub struct Ran {
     /// Its report, or why there is none.
     pub outcome: Result<RunReport, RunError>,
@@ -99,12 +99,12 @@ impl From<RunError> for Ran {
 /// Format of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceFormat {
-    /// [`FtraceText`].
+    /// Text of the kernel's ftrace, as [`FtraceText`] writes it.
     #[default]
     Text,
-    /// [`PerfettoTrace`].
+    /// Perfetto's protobuf, as [`PerfettoTrace`] writes it.
     Perfetto,
-    /// [`RecordingFile`].
+    /// Fairground's own event file, as [`RecordingFile`] writes it.
     Recording,
 }
 
@@ -136,7 +136,7 @@ impl TraceHead {
 
 /// A trace to write.
 pub struct Trace {
-    /// Format and metadata.
+    /// Format and metadata of the trace.
     pub head: TraceHead,
     /// The file to write to, from its current position on.
     pub file: File,
@@ -144,7 +144,7 @@ pub struct Trace {
 
 /// Logs to write, as rt-app writes them ([`fairground_trace::rtapp_log`]).
 pub struct Logs {
-    /// What is logged.
+    /// Describes which thread logs what, and in which file.
     pub plan: Arc<LogPlan>,
     /// The file to write the lines of all threads to, from its current position on.
     pub file: File,
@@ -161,9 +161,9 @@ pub struct Outputs {
 
 /// Report and events of a run.
 pub struct Recorded {
-    /// Report.
+    /// The figures of the run.
     pub report: RunReport,
-    /// Events.
+    /// The events of the run, in memory.
     pub recording: Recording,
 }
 

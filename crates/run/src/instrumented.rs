@@ -10,41 +10,41 @@ use fairground_workload::{GroupClamp, Workload};
 pub enum Call {
     /// Construction of the scheduler for a machine, and [`Scheduler::boot`].
     Boot,
-    /// [`Scheduler::fork`].
+    /// [`Scheduler::fork`]: a new task is placed and enqueued.
     Fork,
-    /// [`Scheduler::exec`].
+    /// [`Scheduler::exec`]: a task that calls exec is placed.
     Exec,
-    /// [`Scheduler::wake`].
+    /// [`Scheduler::wake`]: a sleeping task is placed and enqueued.
     Wake,
-    /// [`Scheduler::block`].
+    /// [`Scheduler::block`]: the current task sleeps.
     Block,
-    /// [`Scheduler::exit`].
+    /// [`Scheduler::exit`]: the current task ends.
     Exit,
-    /// [`Scheduler::yield_now`].
+    /// [`Scheduler::yield_now`]: the current task yields.
     Yield,
-    /// [`Scheduler::change`], [`Scheduler::change_group`].
+    /// [`Scheduler::change`] or [`Scheduler::change_group`]: attributes of a task or of a group change.
     Change,
-    /// [`Scheduler::schedule`].
+    /// [`Scheduler::schedule`]: a CPU picks its next task.
     Schedule,
-    /// [`Scheduler::stopper`].
+    /// [`Scheduler::stopper`]: a CPU's stopper task runs.
     Stopper,
-    /// [`Scheduler::tick`].
+    /// [`Scheduler::tick`]: the periodic tick of a CPU.
     Tick,
-    /// [`Scheduler::ipi`].
+    /// [`Scheduler::ipi`]: an inter-processor interrupt arrives.
     Ipi,
-    /// [`Scheduler::timer`].
+    /// [`Scheduler::timer`]: a CPU's timer expires.
     Timer,
-    /// [`Scheduler::balance`].
+    /// [`Scheduler::balance`]: the load balancing softirq of a CPU runs.
     Balance,
-    /// [`Scheduler::idle_enter`].
+    /// [`Scheduler::idle_enter`]: a CPU enters an idle state.
     IdleEnter,
-    /// [`Scheduler::idle_exit`].
+    /// [`Scheduler::idle_exit`]: a CPU leaves its idle state.
     IdleExit,
-    /// [`Scheduler::tick_stopped`].
+    /// [`Scheduler::tick_stopped`]: an idle CPU stops or restarts its tick.
     TickStopped,
-    /// [`Scheduler::frequency_limits`].
+    /// [`Scheduler::frequency_limits`]: the limits of a frequency domain change.
     FrequencyLimits,
-    /// [`Scheduler::frequency_changed`].
+    /// [`Scheduler::frequency_changed`]: the frequency of a frequency domain changes.
     FrequencyChanged,
 }
 
@@ -101,21 +101,21 @@ impl Call {
 /// A call of the scheduler, with its arguments and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSite {
-    /// The call.
+    /// The method that is called.
     pub call: Call,
     /// The CPU that makes it.
     pub cpu: CpuId,
-    /// The task that it is about.
+    /// The task that the call is about; `None` for a call that is about a CPU only.
     pub task: Option<TaskId>,
-    /// Virtual time, ns.
+    /// Virtual time of the call, ns.
     pub time: Time,
 }
 
 /// Receives the begin and the end of every call.
 pub trait CallHooks {
-    /// A call begins.
+    /// Called before each call of the scheduler.
     fn enter(&mut self, site: CallSite);
-    /// The call has returned.
+    /// Called after each call of the scheduler.
     fn leave(&mut self, call: Call);
 }
 

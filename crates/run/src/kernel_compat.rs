@@ -20,13 +20,13 @@ pub enum Incompatible {
     #[error("{first} was built with HZ {first_hz}, {other} with HZ {other_hz}: a comparison needs one tick rate")]
     #[diagnostic(help("{}", rebuild(tree, other, *first_hz)))]
     TwoRates {
-        /// The first kernel.
+        /// The first kernel, as the user wrote it (`linux:NAME`).
         first: String,
-        /// Its CONFIG_HZ.
+        /// Ticks per second that the first kernel was built with (CONFIG_HZ).
         first_hz: u32,
-        /// The other kernel.
+        /// The other kernel, as the user wrote it.
         other: String,
-        /// Its CONFIG_HZ.
+        /// Ticks per second that the other kernel was built with (CONFIG_HZ).
         other_hz: u32,
         /// Source tree of the other kernel.
         tree: PathBuf,
@@ -35,26 +35,26 @@ pub enum Incompatible {
     #[error("--hz {asked}: {sched} was built with HZ {built}")]
     #[diagnostic(help("leave --hz out to run at HZ {built}; or {}", rebuild(tree, sched, *asked)))]
     OtherRate {
-        /// The kernel.
+        /// The kernel, as the user wrote it (`linux:NAME`).
         sched: String,
-        /// Its CONFIG_HZ.
+        /// Ticks per second that the kernel was built with (CONFIG_HZ).
         built: u32,
-        /// The rate of `--hz`.
+        /// Ticks per second of `--hz`.
         asked: u32,
-        /// Its source tree.
+        /// Source tree of the kernel.
         tree: PathBuf,
     },
     /// The machine is too large.
     #[error("the machine has {cpus} CPUs, {sched} was built for {max}")]
     #[diagnostic(help("fairground kernel build {} --name {} --set CONFIG_NR_CPUS={cpus}", tree.display(), name(sched)))]
     TooManyCpus {
-        /// The kernel.
+        /// The kernel, as the user wrote it (`linux:NAME`).
         sched: String,
         /// CPUs of the machine.
         cpus: usize,
         /// CONFIG_NR_CPUS of the kernel.
         max: u32,
-        /// Its source tree.
+        /// Source tree of the kernel.
         tree: PathBuf,
     },
 }

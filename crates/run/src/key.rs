@@ -42,7 +42,7 @@ impl Key {
     }
 }
 
-/// 32 hex digits.
+/// A key is written as 32 hex digits.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Experiment;
 
-/// One placement decision.
+/// Where a task was placed by one wakeup, fork or exec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Virtual time, ns.
+    /// Virtual time of the decision, ns.
     pub time: Time,
     /// `wake`, `fork` or `exec`, by [`Placement::kind`].
     kind: u8,
-    /// The task.
+    /// Id of the placed task.
     pub task: u32,
     /// The task's previous CPU.
     pub prev: u32,
-    /// The chosen CPU.
+    /// The CPU that the scheduler chose.
     pub chosen: u32,
     /// Index of the rule into [`Placements::rules`].
     pub rule: u16,
@@ -59,7 +59,7 @@ impl Placement {
 pub struct Placements {
     /// In the order in which they were decided.
     pub all: Vec<Placement>,
-    /// Names of rules.
+    /// Names of the rules that decided, by [`Placement::rule`].
     pub rules: Vec<String>,
     /// Virtual time that the run took, s.
     pub seconds: f64,

@@ -17,14 +17,14 @@ use crate::kernel_compat::{self, Incompatible};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
 use crate::worker::Workers;
 
-/// Settings of runs.
+/// Settings of runs that the user can change: tick rate, governors, utilization clamps and temperature.
 #[derive(Clone, Copy, Debug)]
 pub struct RunConfig {
     /// Ticks per second: 100, 250, 300 or 1000; `None`: a kernel's CONFIG_HZ, else the default of [`Config`].
     pub hz: Option<u32>,
-    /// Frequency governor.
+    /// The cpufreq governor.
     pub governor: Governor,
-    /// Idle governor.
+    /// The cpuidle governor.
     pub idle: IdleGovernor,
     /// Limits of utilization clamps.
     pub clamps: ClampLimits,
@@ -42,18 +42,18 @@ impl Default for RunConfig {
 /// Why there is no experiment.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ExperimentError {
-    /// The machine.
+    /// The machine is unknown or invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Machine(#[from] MachineError),
-    /// The workload.
+    /// The workload is unknown, invalid, or does not fit the machine.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Workload(#[from] WorkloadError),
     /// The workload would never end. The warning names the place and the remedy.
     #[error("{0}")]
     NeverEnds(Warning),
-    /// A scheduler's name.
+    /// A scheduler is unknown or invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Spec(#[from] SchedSpecError),
@@ -65,9 +65,9 @@ pub enum ExperimentError {
     #[error("sched_util_clamp_min is {min}, above sched_util_clamp_max, which is {max}")]
     #[diagnostic(help("set both: --sysctl sched_util_clamp_min={max} --sysctl sched_util_clamp_max={max}"))]
     LimitsCross {
-        /// The lower limit.
+        /// The requested `sched_util_clamp_min`, 0 to 1024.
         min: u16,
-        /// The upper limit.
+        /// The requested `sched_util_clamp_max`, 0 to 1024.
         max: u16,
     },
 }

@@ -95,32 +95,32 @@ pub enum RunSpecError {
     /// The machine has no figure of this path.
     #[error("machine {machine} has no figure {path} that can be perturbed")]
     NoFigure {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
-        /// The path.
+        /// Path of the requested figure in the machine file.
         path: String,
     },
-    /// The workload.
+    /// The workload is unknown, invalid, or does not fit the machine.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Workload(#[from] WorkloadError),
-    /// The scheduler.
+    /// The scheduler is unknown or invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Sched(#[from] SchedSpecError),
     /// The library cannot be written to memory or read. This is not a result of the run.
     #[error("scheduler {sched}: cannot load the kernel's library: {cause}")]
     Library {
-        /// The scheduler.
+        /// The scheduler, as the spec names it.
         sched: String,
         /// What the system says.
         cause: io::Error,
     },
-    /// A setting.
+    /// A setting does not exist, or does not take its value.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Setting(#[from] InvalidSetting),
-    /// The experiment.
+    /// The machine, the workload, the scheduler and the settings do not fit together.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),

@@ -27,7 +27,7 @@ pub struct SchedSpec {
 
 #[derive(Clone)]
 enum Kind {
-    /// Our own scheduler.
+    /// The Rust scheduler of crate `fairground_fair`, with these features.
     Fair(Features),
     /// The library of a built kernel. It is opened once, so that all runs of a command run the same code.
     Linux(Arc<File>),
@@ -48,7 +48,7 @@ pub enum SchedSpecError {
     #[error("scheduler {text:?}: there is no family {family:?}")]
     #[diagnostic(help("write fair:{rest} for our own scheduler, linux:NAME for that of a built kernel"))]
     UnknownFamily {
-        /// As typed.
+        /// The scheduler's name, as the user wrote it.
         text: String,
         /// The text before the colon.
         family: String,
@@ -63,9 +63,9 @@ pub enum SchedSpecError {
     #[error("scheduler {text:?}: cannot read {path}: {cause}")]
     #[diagnostic(help("linux:PATH takes the library of a built kernel"))]
     Library {
-        /// As typed.
+        /// The scheduler's name, as the user wrote it.
         text: String,
-        /// The file.
+        /// Path of the library.
         path: String,
         /// Error of the system.
         cause: String,
@@ -77,9 +77,9 @@ pub enum SchedSpecError {
          --allow-library if you trust the file"
     ))]
     NotBuiltHere {
-        /// As typed.
+        /// The scheduler's name, as the user wrote it.
         text: String,
-        /// The file.
+        /// Path of the library.
         path: String,
     },
     /// The preset or a feature is unknown or invalid.

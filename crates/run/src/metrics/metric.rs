@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// More is better.
+    /// A greater value is better.
     Higher,
-    /// Less is better.
+    /// A smaller value is better.
     Lower,
 }
 
 impl Better {
-    /// +1 where more is better, -1 where less is.
+    /// +1 if a greater value is better, -1 if a smaller one is.
     pub fn sign(self) -> f64 {
         match self {
             Better::Higher => 1.0,
@@ -21,7 +21,7 @@ impl Better {
         }
     }
 
-    /// `higher` or `lower`.
+    /// The word for the direction in tables and JSON: `higher` or `lower`.
     pub fn word(self) -> &'static str {
         match self {
             Better::Higher => "higher",
@@ -46,9 +46,9 @@ pub struct Metric {
 /// A figure of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricValue {
-    /// What it is.
+    /// Name, unit, direction and meaning of the value.
     pub metric: Metric,
-    /// Its value; finite.
+    /// Value in the metric's unit; finite.
     #[serde(with = "bits")]
     pub value: f64,
 }

@@ -19,7 +19,7 @@ pub use self::metric::{Better, Metric, MetricValue};
 pub use self::own::notes;
 pub use self::selection::{Selected, Selection, SelectionError};
 
-/// One figure.
+/// A metric, and how it is computed from a finished run.
 struct Entry {
     metric: Metric,
     /// Whether tables show it by default.

@@ -16,7 +16,7 @@ pub enum Selection {
     Usual,
     /// All that the run reports.
     All,
-    /// These.
+    /// The metrics of these names.
     Names(Vec<String>),
 }
 
@@ -85,7 +85,7 @@ impl Selection {
 }
 
 impl Selected {
-    /// Adds a name.
+    /// Adds a name, unless it is selected already.
     pub fn with(mut self, name: &str) -> Selected {
         if !self.has(name) {
             self.0.push(name.to_owned());
@@ -99,7 +99,7 @@ impl Selected {
         self
     }
 
-    /// All selected names.
+    /// Names of the selected metrics.
     pub fn names(&self) -> &[String] {
         &self.0
     }

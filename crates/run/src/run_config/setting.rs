@@ -19,9 +19,9 @@ pub struct InvalidSetting {
     pub help: String,
 }
 
-/// One setting.
+/// A setting of runs, with the values that it takes.
 pub struct Setting {
-    /// Its name.
+    /// Name of the setting, such as `governor`.
     pub name: &'static str,
     /// The words that it takes; empty if it takes numbers.
     pub words: &'static [&'static str],

@@ -20,10 +20,10 @@ pub struct Inputs {
     pub kernels: BTreeMap<String, KernelInput>,
 }
 
-/// A built kernel.
+/// A built kernel: its code, and the configuration that runs depend on.
 #[derive(Clone, Debug)]
 pub struct KernelInput {
-    /// Its shared object.
+    /// Content of the kernel's shared object.
     pub library: Vec<u8>,
     /// CONFIG_HZ and CONFIG_NR_CPUS, if known.
     pub built_with: Option<(u32, u32)>,

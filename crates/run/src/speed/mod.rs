@@ -16,19 +16,19 @@ use crate::instrumented::Instrumented;
 /// Host time and work of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpeedMeasurement {
-    /// Virtual seconds.
+    /// Virtual time that the run simulated, s.
     pub sim_s: f64,
-    /// Host seconds.
+    /// Host time that the run took, s.
     pub wall_s: f64,
-    /// Host seconds on a CPU.
+    /// CPU time that the run took on the host, s.
     pub cpu_s: f64,
-    /// Engine events.
+    /// Number of events that the engine processed.
     pub events: u64,
     /// Host time in the scheduler per wakeup or fork, ns; 0 where no times were taken.
     pub decision_ns: f64,
     /// Host time of a fork's placement, ns: median; `None` if times were not measured.
     pub fork_median_ns: Option<f64>,
-    /// Its 99th percentile.
+    /// Host time of a fork's placement, ns: 99th percentile; `None` if times were not measured.
     pub fork_p99_ns: Option<f64>,
     /// CPUs looked at in statistics of groups that the scheduler was charged for.
     pub group_cpus: u64,

@@ -102,7 +102,7 @@ pub enum StoreError {
     #[error("cannot keep results in {path}: {cause}")]
     #[diagnostic(help("name another directory with --store DIR, or keep nothing with --no-store"))]
     Directory {
-        /// As it was named.
+        /// Path of the store, as the user wrote it.
         path: String,
         /// What is wrong with it.
         cause: String,
@@ -111,43 +111,43 @@ pub enum StoreError {
     #[error("{path} is a store of an earlier fairground ({layout}), which this one does not read")]
     #[diagnostic(help("name another directory, or remove this one: its runs are made again"))]
     Earlier {
-        /// As it was named.
+        /// Path of the store, as the user wrote it.
         path: String,
-        /// What is in it.
+        /// Describes the layout of the earlier version.
         layout: &'static str,
     },
     /// A later version's store.
     #[error("the store {path} is of version {version}, and this program knows version {FORMAT}")]
     #[diagnostic(help("use a newer fairground, or name another directory"))]
     Newer {
-        /// As it was named.
+        /// Path of the store, as the user wrote it.
         path: String,
-        /// Of the layout.
+        /// Version of the store's layout.
         version: i64,
     },
     /// A damaged database that others use.
     #[error("the store {path} is damaged ({problem}), and other processes use it")]
     #[diagnostic(help("end them and start again: the database is then put aside, and its readable results are kept"))]
     InUse {
-        /// As it was named.
+        /// Path of the store, as the user wrote it.
         path: String,
-        /// What SQLite says.
+        /// The damage, as SQLite reports it.
         problem: String,
     },
     /// SQLite could not read or write.
     #[error("the store {path}: {cause}")]
     #[diagnostic(help("earlier results are kept; correct the cause and start again to go on"))]
     Database {
-        /// As it was named.
+        /// Path of the store, as the user wrote it.
         path: String,
-        /// What SQLite says.
+        /// The error, as SQLite reports it.
         cause: String,
     },
     /// A file that is to be imported.
     #[error("{path} is not an export of a store: {cause}")]
     #[diagnostic(help("`fairground store export DIR FILE` writes one"))]
     NoExport {
-        /// The file.
+        /// Path of the file to import.
         path: String,
         /// What is wrong with it.
         cause: String,
@@ -157,7 +157,7 @@ pub enum StoreError {
 /// Result of looking up a run in a store.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lookup {
-    /// Its result.
+    /// The run has this result.
     Found(Record),
     /// The run has no result.
     Missing,
@@ -168,11 +168,11 @@ pub enum Lookup {
 /// Numbers of results that were copied from another store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Results that were not on record.
+    /// Results that the store did not have.
     pub new: usize,
-    /// Results that were.
+    /// Results that the store had already.
     pub known: usize,
-    /// Results that are damaged there.
+    /// Results that are damaged in the other store; they are not copied.
     pub damaged: usize,
 }
 
@@ -243,7 +243,7 @@ impl Store {
         &self.warnings
     }
 
-    /// The directory.
+    /// The directory that holds the store.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -323,7 +323,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a result.
+    /// Removes the result of a run, if the store has one.
     ///
     /// # Errors
     /// As [`Self::put`].
@@ -514,7 +514,7 @@ impl State {
 
 /// An entry of the table of keys.
 struct Entry {
-    /// Its checksum holds.
+    /// Whether its checksum is correct.
     whole: bool,
     content: Option<Vec<u8>>,
 }
@@ -558,7 +558,7 @@ enum Unusable {
     Damaged(String),
     /// It is a database of another program.
     Foreign(String),
-    /// A later version's.
+    /// The store of a later version of this program; the version of its layout.
     Newer(i64),
     /// It cannot be opened or written.
     Refused(String),

@@ -14,7 +14,7 @@ use crate::batch::RunReport;
 use crate::key::Key;
 use crate::metrics::{Metric, MetricValue};
 
-/// A stored result.
+/// A stored result of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Describes the run for the user.

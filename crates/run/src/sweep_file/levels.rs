@@ -42,7 +42,7 @@ pub(super) fn value(node: &Node) -> FileResult<Value> {
     }
 }
 
-/// A finite number.
+/// Reads a level that must be a finite number.
 pub(super) fn number(node: &Node) -> FileResult<f64> {
     match node.tree.data {
         Data::Int(value) => Ok(value as f64),

@@ -43,7 +43,7 @@ const MAX_FILE_MIB: u64 = 16;
 /// A sweep whose every level has been looked up.
 #[derive(Clone, Debug, Serialize)]
 pub struct SweepFile {
-    /// Its name.
+    /// Name of the sweep.
     pub name: String,
     /// How points are chosen.
     pub design: Design,
@@ -57,7 +57,7 @@ pub struct SweepFile {
     pub fixed: BTreeMap<&'static str, String>,
     /// The settings that do not vary, by their names.
     pub settings: Vec<(String, Value)>,
-    /// The axes.
+    /// What varies from point to point, in the order of the file.
     pub axes: Vec<Axis>,
     /// Content of the files and kernels that the sweep names.
     #[serde(skip)]
@@ -83,11 +83,11 @@ pub enum Design {
 pub struct Axis {
     /// Name of its column in tables.
     pub name: String,
-    /// What it is.
+    /// What the axis varies.
     pub kind: Kind,
-    /// How a figure is perturbed.
+    /// How a figure of the machine is perturbed; `None` for an axis of another kind.
     pub way: Option<Way>,
-    /// What it takes.
+    /// Values that the axis takes.
     #[serde(flatten)]
     pub levels: Levels,
     /// For a feature or an option: the text that each level adds to the name of scheduler or workload. Empty for a
@@ -99,11 +99,11 @@ pub struct Axis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The machine.
+    /// The machine, by its name.
     Machine,
-    /// The workload.
+    /// The workload, by its name.
     Workload,
-    /// The scheduler.
+    /// The scheduler, by its name.
     Sched,
     /// A feature of the scheduler, off or on.
     Feature,
@@ -119,7 +119,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Levels {
-    /// One of these.
+    /// A list of values.
     #[serde(rename = "levels")]
     Listed(Vec<Value>),
     /// Any number in a range.
@@ -129,9 +129,9 @@ pub enum Levels {
 /// A range of numbers, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Range {
-    /// Least.
+    /// Smallest value.
     pub low: f64,
-    /// Greatest.
+    /// Greatest value.
     pub high: f64,
     /// Whether levels are spread evenly by ratio.
     pub log: bool,
@@ -145,7 +145,7 @@ pub enum SweepFileError {
     /// The file cannot be read.
     #[error("cannot read experiment file `{path}`: {cause}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What the system says.
         cause: io::Error,

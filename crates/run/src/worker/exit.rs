@@ -39,9 +39,9 @@ pub enum End {
 
 /// Everything known about the end of a worker.
 pub struct ExitReport {
-    /// How it ended.
+    /// How the worker ended.
     pub end: End,
-    /// The call in progress.
+    /// The scheduler's call in progress; `None` if none was.
     pub site: Option<CallSite>,
     /// Virtual time of the last call, ns.
     pub time: u64,
@@ -49,7 +49,7 @@ pub struct ExitReport {
     pub crash: Option<Crash>,
     /// Place of the instruction in the kernel's source.
     pub source: Option<String>,
-    /// Its limits.
+    /// Limits that the worker ran under.
     pub limits: Limits,
 }
 

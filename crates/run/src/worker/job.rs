@@ -16,15 +16,15 @@ use crate::speed::SpeedMeasurement;
 pub struct Job {
     /// Text of a machine file.
     pub machine: String,
-    /// As checked against the machine.
+    /// The workload, after it was checked against the machine.
     pub workload: Workload,
-    /// Scheduler, as typed.
+    /// The scheduler's name, as the user wrote it.
     pub sched: String,
     /// Configuration, with the run's seed.
     pub config: Config,
     /// What the worker does.
     pub order: JobKind,
-    /// Its limits.
+    /// Limits of time and memory that the worker sets itself.
     pub limits: Limits,
     /// Process id of the parent. The worker ends when the parent does.
     pub parent: i32,
@@ -39,18 +39,18 @@ pub enum JobKind {
     Run(Option<TraceHead>, Option<LogPlan>),
     /// Reports every placement, with its rule.
     Placements,
-    /// Our own speed.
+    /// Measures the speed of the simulator itself.
     Measure {
         /// Take the time of every wakeup and fork.
         timed: bool,
-        /// Compute reasons.
+        /// Whether the scheduler computes the reasons of its decisions.
         why: bool,
     },
     /// Compares a kernel's decisions with those of our policy.
     Agree {
         /// Features of our policy.
         preset: String,
-        /// Compare picks too.
+        /// Whether the picks of the next task are compared too.
         picks: bool,
         /// Compare the steps of PELT too.
         pelt: bool,
@@ -78,35 +78,35 @@ impl JobKind {
 /// Open files of a worker, by number.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Descriptors {
-    /// Takes the [`Reply`].
+    /// Pipe to which the worker writes its [`Reply`].
     pub answers: i32,
-    /// Memory of [`super::shared_state::SharedState`].
+    /// Memory that parent and worker share, [`super::shared_state::SharedState`].
     pub place: i32,
-    /// Takes the trace.
+    /// File to which the worker writes its trace; `None` if no trace is requested.
     pub trace: Option<i32>,
-    /// Takes the logs.
+    /// File to which the worker writes rt-app's logs; `None` if no logs are requested.
     pub logs: Option<i32>,
-    /// The built kernel, as it was when the command began.
+    /// The built kernel, as it was when the command began; `None` for our own scheduler.
     pub library: Option<i32>,
 }
 
 /// Reply of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Reply {
-    /// The run's outcome.
+    /// Result of the job, or why there is none.
     pub answer: Answer,
-    /// Set if the trace could not be written.
+    /// Why the trace could not be written; `None` if it was, or if none was requested.
     pub trace_error: Option<String>,
 }
 
-/// A run's outcome.
+/// What a worker reports of its run.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// Its figures.
+    /// Reply to [`JobKind::Run`]: the figures of the run.
     Report(RunReport),
-    /// Every placement.
+    /// Reply to [`JobKind::Placements`]: every placement.
     Placements(Placements),
-    /// Our own speed.
+    /// Reply to [`JobKind::Measure`]: the speed of the simulator itself.
     SpeedMeasurement(SpeedMeasurement),
     /// The comparison, as [`fairground_linux::conformance::Agreement::json`] writes it.
     Agreement(serde_json::Value),

@@ -195,7 +195,6 @@ fn keep_open(fd: &OwnedFd) -> io::Result<()> {
 
 /// A run without a reply.
 struct Failure {
-    /// The error.
     reason: RunError,
     /// Whether its trace could be written up to its end.
     trace: io::Result<()>,

@@ -27,11 +27,11 @@ impl Default for Workers {
 /// Limits of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// CPU time of a run.
+    /// Limit of the CPU time of a run.
     pub cpu: Duration,
-    /// CPU time within one call of the scheduler.
+    /// Limit of the CPU time within one call of the scheduler.
     pub call: Duration,
-    /// Address space, MiB.
+    /// Limit of the address space, MiB.
     pub memory_mib: u64,
 }
 

@@ -26,7 +26,7 @@ pub const OPEN_FILES: &str = "/proc/self/fd/";
 /// Stands for no task.
 const NO_TASK: u64 = u64::MAX;
 
-/// The memory.
+/// Memory that a worker shares with its parent. It outlives the worker, so the parent can report a crash.
 #[repr(C)]
 pub struct Shared {
     /// Calls begun so far.
@@ -93,13 +93,12 @@ impl SharedState {
         Ok(SharedState(memory.cast()))
     }
 
-    /// The memory.
     pub(super) fn shared(&self) -> &Shared {
         // SAFETY: mapped until this is dropped; all bit patterns are valid.
         unsafe { self.0.as_ref() }
     }
 
-    /// A call begins.
+    /// Records that a call of the scheduler begins.
     pub fn enter(&self, site: CallSite) {
         let s = self.shared();
         s.cpu.store(site.cpu.into(), Relaxed);
@@ -198,7 +197,7 @@ pub struct Held<'a, W: Write> {
 }
 
 impl<'a, W: Write> Held<'a, W> {
-    /// Onto `out`.
+    /// A writer to `out` whose buffer is in `place`.
     pub fn new(place: &'a SharedState, out: W) -> Self {
         Held { place, out }
     }

@@ -30,7 +30,7 @@ const ANSWER_MAX: usize = 64 << 20;
 /// A call that waits, with hardly any CPU time, may take this many times longer than one that uses CPU time.
 const PATIENCE: u32 = 6;
 
-/// A running worker.
+/// A worker that runs, as its parent watches it.
 pub struct Watch {
     child: Child,
     answers: Source,
