@@ -10,32 +10,32 @@ pub enum FairError {
     #[error("unknown preset `{name}` in `{text}`{}", did_you_mean(.nearest))]
     #[diagnostic(help("presets: {known}"))]
     UnknownPreset {
-        /// What was given.
+        /// The name that was not found.
         name: String,
         /// The whole scheduler name.
         text: String,
-        /// Nearest valid name.
+        /// The valid name that is most similar; `None` if none is similar.
         nearest: Option<String>,
-        /// All valid names.
+        /// All valid names, as text.
         known: String,
     },
     /// No feature of this name.
     #[error("unknown feature `{name}` in `{text}`{}", did_you_mean(.nearest))]
     #[diagnostic(help("`fairground feature list` shows all features"))]
     UnknownFeature {
-        /// What was given.
+        /// The name that was not found.
         name: String,
         /// The whole scheduler name.
         text: String,
-        /// Nearest valid name.
+        /// The valid name that is most similar; `None` if none is similar.
         nearest: Option<String>,
     },
     /// A feature has no such value.
     #[error("feature `{feature}` has no value `{value}`: expected one of {expected}")]
     UnknownValue {
-        /// The feature.
+        /// Name of the feature.
         feature: String,
-        /// What was given.
+        /// The value that the feature does not have.
         value: String,
         /// The values it has.
         expected: String,
@@ -53,35 +53,35 @@ pub enum FairError {
     /// A feature that this version cannot honour.
     #[error("feature `{feature}` needs {needs}")]
     NotReady {
-        /// The feature.
+        /// Name of the feature.
         feature: String,
-        /// What is missing.
+        /// What the feature needs and this version does not have.
         needs: String,
     },
     /// Two features that cannot stand together.
     #[error("feature `{feature}` {relation} `{other}`")]
     Conflict {
-        /// One.
+        /// Name of the feature in conflict with `other`.
         feature: String,
-        /// `excludes` or `needs`.
+        /// How the features are related: `excludes` or `needs`.
         relation: &'static str,
-        /// The other.
+        /// Name of the other feature.
         other: String,
     },
     /// Two partitions share CPUs.
     #[error("partitions {first} and {second} share CPUs {shared}: exclusive cpusets are disjoint")]
     PartitionsOverlap {
-        /// One.
+        /// Name of one of the partitions.
         first: String,
-        /// Another.
+        /// Name of the other partition.
         second: String,
-        /// What they share.
+        /// CPUs that are in both, as a list of ranges.
         shared: String,
     },
     /// A partition without CPUs, or with CPUs that the machine does not have.
     #[error("partition `{partition}` on a machine with {nr_cpus} CPUs: expected CPUs below {nr_cpus}, at least one")]
     BadPartition {
-        /// The partition.
+        /// Name of the partition.
         partition: String,
         /// CPUs of the machine.
         nr_cpus: usize,
@@ -91,19 +91,19 @@ pub enum FairError {
     BrokenTopology {
         /// Name of the level.
         level: String,
-        /// One mask.
+        /// CPUs of one mask, as a list of ranges.
         first: String,
-        /// Another.
+        /// CPUs of the other mask, as a list of ranges.
         second: String,
     },
     /// C and Rust disagree on a struct.
     #[error("layout of the C policy: {what} is {theirs} in C and {ours} in Rust; rebuild with one compiler")]
     Layout {
-        /// Struct or member.
+        /// Name of the struct or of its member.
         what: String,
-        /// In Rust.
+        /// Its size or offset in Rust, bytes.
         ours: usize,
-        /// In C.
+        /// Its size or offset in C, bytes.
         theirs: u64,
     },
 }

@@ -135,7 +135,7 @@ impl Features {
     /// The features of a preset.
     ///
     /// # Errors
-    /// Unknown preset.
+    /// If no preset has this name.
     pub fn preset(name: &str) -> Result<Features, FairError> {
         match Preset::find(name) {
             Some(preset) => Ok(Self::of(preset, None)),
@@ -317,7 +317,7 @@ impl fmt::Debug for Features {
     }
 }
 
-/// What is known to differ between a preset's release and the release `asked`, in words.
+/// Describes the known differences between a preset's release and the release `asked`.
 fn differences(release: Release, asked: &str) -> String {
     let Some((asked, point)) = Release::read(asked) else { return String::new() };
     let later = |name: &str, row: &str| {

@@ -30,13 +30,13 @@ pub struct FeatureInfo {
 
 /// A member of a struct, or an element of one that is an array.
 pub enum Field<'a> {
-    /// u8..u64, i8..i64.
+    /// An integer of 8 to 64 bits, signed or not.
     Number(&'a mut dyn Number),
-    /// CPUs.
+    /// A set of CPUs.
     Mask(&'a mut CpuMask),
     /// A struct in the struct.
     Struct(&'a mut dyn Fields),
-    /// An array.
+    /// An array, by its elements.
     List(Vec<Field<'a>>),
 }
 
@@ -48,7 +48,7 @@ pub trait Fields {
 
 /// A number of some width.
 pub trait Number {
-    /// Its value.
+    /// The value, widened to a type that holds every member.
     fn get(&self) -> i128;
     /// Sets the value; false if the type cannot hold it.
     fn set(&mut self, value: i128) -> bool;

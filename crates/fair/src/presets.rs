@@ -21,7 +21,7 @@ pub struct Preset {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Kind {
-    /// A mainline release.
+    /// The preset stands for a mainline release.
     Release,
     /// A stable tree: its release with backports from later ones.
     Stable,

@@ -10,9 +10,9 @@ use std::fmt;
 /// A release by its first two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
-    /// 6 of v6.12.
+    /// The first number of the release: 6 for v6.12.
     pub major: u16,
-    /// 12 of v6.12.
+    /// The second number of the release: 12 for v6.12.
     pub minor: u16,
 }
 

@@ -17,7 +17,7 @@ pub struct BalanceInput {
     pub cpu: CpuId,
     /// Index of one of its domains, the lowest first.
     pub domain: usize,
-    /// `FG_CPU_*`.
+    /// Idle type of the CPU, the kernel's cpu_idle_type: one of `FG_CPU_*`.
     pub kind: u32,
     /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ of them a second.
     pub jiffies: u64,
@@ -28,7 +28,7 @@ pub struct BalanceInput {
 /// A queue from which tasks may be pulled or pushed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceQueue {
-    /// Its CPU.
+    /// The CPU of the queue.
     pub cpu: CpuId,
     /// ns: the time that its clock is updated to.
     pub clock: u64,
@@ -43,11 +43,11 @@ pub struct SourceQueue {
 pub enum Move {
     /// A busiest group was found.
     Found {
-        /// Its lowest CPU.
+        /// The lowest CPU of the busiest group.
         group: CpuId,
         /// The CPU of the group's busiest queue; none: the group has no queue to pull from.
         src: Option<CpuId>,
-        /// `FG_MIGRATE_*`.
+        /// What is moved, the kernel's migration_type: one of `FG_MIGRATE_*`.
         migration: u32,
         /// The amount to be moved, in units of `migration`.
         imbalance: i64,

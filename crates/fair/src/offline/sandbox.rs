@@ -33,7 +33,7 @@ pub struct Placing {
     pub now: u64,
     /// select_task_rq runs on this CPU.
     pub this_cpu: CpuId,
-    /// `FG_WF_*`.
+    /// The kernel's wake flags: `FG_WF_*`, combined.
     pub flags: u32,
 }
 
@@ -87,7 +87,7 @@ impl PolicySandbox {
         self.queues.world.update_frequency(cpu as usize, flags)
     }
 
-    /// The domains.
+    /// The scheduling domains and groups.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }

@@ -26,7 +26,7 @@ const DEFAULT_SHARES: u64 = 1024 * FG_NICE_0_LOAD as u64;
 /// The most structs of groups: a group has one for each CPU. More are assumed to be a mistake.
 const MAX_QUEUES: usize = 1 << 16;
 
-/// A group.
+/// What a run knows of a task group besides the policy's struct.
 struct Group {
     parent: Option<GroupId>,
     /// What is written to its files.
@@ -103,7 +103,7 @@ fn of(clamps: &mut FgClamps, clamp: Clamp) -> &mut u32 {
 /// What a file of a group says.
 enum Asked {
     Clamp(Clamp, ClampPercent),
-    /// See `FgTg::shares`.
+    /// Weight of the group, in the unit of `FgTg::shares`.
     Shares(u64),
     Nothing,
 }

@@ -59,9 +59,9 @@ pub struct Fair {
     pub(crate) queues: RunQueues,
     pub(crate) sim: SimState,
     pub(crate) states: Vec<TaskState>,
-    /// Task groups.
+    /// The task groups of the run, with their clamps.
     pub(crate) groups: Groups,
-    /// Limits of clamps.
+    /// System-wide limits of utilization clamps (the sysctls `sched_util_clamp_*`).
     pub(crate) limits: ClampLimits,
     /// The policy's notes of a placement, while an observer wants reasons.
     pub(crate) why: Option<Box<FgWhy>>,
@@ -88,12 +88,12 @@ impl Fair {
         })
     }
 
-    /// Its features.
+    /// The features of the scheduler's policy.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// Its scheduling domains.
+    /// The scheduling domains and groups.
     pub fn topology(&self) -> &Topology {
         &self.sim.topology
     }

@@ -125,7 +125,7 @@ impl Fair {
         }
     }
 
-    /// try_to_wake_up.
+    /// try_to_wake_up, by the state of the task:
     ///
     /// ```text
     /// runnable already            -> preemption check only
@@ -258,7 +258,7 @@ impl Fair {
         self.sim.pending[cpu].wake_list = list;
     }
 
-    /// ttwu_do_activate.
+    /// ttwu_do_activate: enqueues a woken task and checks whether it preempts the current one.
     fn activate(&mut self, env: &mut Env, cpu: usize, task: TaskId, migrated: bool) {
         self.clock(env, cpu);
         let flags = FG_ENQUEUE_WAKEUP | if migrated { FG_ENQUEUE_MIGRATED } else { 0 };

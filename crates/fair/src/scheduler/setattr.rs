@@ -121,7 +121,7 @@ impl Fair {
         }
     }
 
-    /// __set_cpus_allowed_ptr.
+    /// __set_cpus_allowed_ptr: sets the task's affinity and moves it off a CPU that it may not use any more.
     pub(crate) fn set_affinity(&mut self, env: &mut Env, task: TaskId, allowed: &CpuMask) {
         self.write_affinity(task, allowed);
         self.leave_forbidden(env, task);
@@ -166,7 +166,7 @@ impl Fair {
         }
     }
 
-    /// migration_cpu_stop.
+    /// migration_cpu_stop: moves the task to `dest` if it is still queued on `cpu`.
     fn move_if_here(&mut self, env: &mut Env, cpu: usize, task: TaskId, dest: CpuId, cause: MigrateCause) {
         let p = self.queues.world.task(task);
         let here = p.on_rq != 0 && p.cpu as usize == cpu && self.queues.world.curr(cpu) != Some(task);

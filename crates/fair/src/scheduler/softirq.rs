@@ -37,7 +37,7 @@ impl Fair {
         }
     }
 
-    /// run_rebalance_domains.
+    /// run_rebalance_domains: the load balancing softirq of a CPU.
     pub(crate) fn balance_softirq(&mut self, env: &mut Env, cpu: usize) {
         env.charge(cpu as CpuId, SoftCost::Balance, 1);
         let kick = std::mem::take(&mut self.sim.pending[cpu].nohz_pending);

@@ -2,7 +2,7 @@
 
 use fairground_sim::TaskId;
 
-/// No task.
+/// Stands for no task in [`Links`].
 const NONE: u32 = u32::MAX;
 
 /// The neighbours of a task in its queue.

@@ -8,9 +8,9 @@ use crate::ffi::*;
 /// Queued entities, fair tasks or groups of them, in the order their run queue asks for. The current one is not among
 /// them.
 pub enum FairQueue {
-    /// Of CFS.
+    /// The queue of CFS, ordered by virtual runtime.
     Vruntime(VruntimeQueue),
-    /// Of EEVDF.
+    /// The queue of EEVDF, ordered by deadline.
     Deadline(DeadlineQueue),
 }
 
@@ -79,7 +79,7 @@ impl FairQueue {
         }
     }
 
-    /// Keys and entities.
+    /// Each entity with its key, see [`Self::key`].
     pub fn iter(&self) -> Box<dyn Iterator<Item = (u64, TaskId)> + '_> {
         match self {
             FairQueue::Vruntime(queue) => Box::new(queue.iter()),
@@ -94,7 +94,7 @@ impl FairQueue {
 /// some hundreds) shifting 16-byte entries is cheaper than a tree's nodes; `crates/bench` has both.
 #[derive(Default)]
 pub struct VruntimeQueue {
-    /// Falling (key, arrival).
+    /// Keys and tasks, by falling key; among equal keys the last to arrive comes first.
     entries: Vec<(i64, TaskId)>,
 }
 
@@ -164,7 +164,7 @@ impl RtQueue {
         self.entries.insert(at, (prio, task));
     }
 
-    /// Removes a task.
+    /// Removes a task, if it is queued.
     pub fn remove(&mut self, task: TaskId) {
         self.entries.retain(|(_, t)| *t != task);
     }
@@ -189,7 +189,7 @@ impl RtQueue {
         self.entries.len()
     }
 
-    /// Tasks in order.
+    /// The tasks in the order in which they run.
     pub fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.entries.iter().map(|(_, task)| *task)
     }

@@ -1,4 +1,4 @@
-//! The domains in words, for people and for tests.
+//! A description of the domains as text, for users and tests.
 
 use std::fmt::Write;
 
@@ -100,7 +100,7 @@ impl Topology {
     }
 }
 
-/// `NEWIDLE EXEC ...`
+/// Names of the flags that are set, with spaces between: `NEWIDLE EXEC ...`.
 pub(crate) fn flag_names(flags: u32) -> String {
     let names = FLAG_NAMES.iter().filter(|(flag, _)| flags & flag != 0).map(|(_, name)| *name);
     names.collect::<Vec<_>>().join(" ")

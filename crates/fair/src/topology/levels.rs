@@ -44,11 +44,11 @@ pub struct Shape {
 /// The CPUs that a CPU shares the levels below its node with, including itself, on a kernel with clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuMasks {
-    /// cpu_smt_mask.
+    /// The CPUs of its core, cpu_smt_mask.
     pub core: CpuMask,
-    /// cpu_clustergroup_mask.
+    /// The CPUs of its cluster, cpu_clustergroup_mask.
     pub cluster: CpuMask,
-    /// cpu_coregroup_mask.
+    /// The span of its MC domain, cpu_coregroup_mask.
     pub coregroup: CpuMask,
 }
 

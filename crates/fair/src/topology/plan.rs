@@ -14,11 +14,11 @@ pub type RingId = usize;
 pub struct DomainNode {
     /// Index into the levels.
     pub level: usize,
-    /// Next larger domain.
+    /// The next larger domain of the same CPU; `None` for the top one.
     pub parent: Option<DomainId>,
-    /// Next smaller domain.
+    /// The next smaller domain of the same CPU; `None` for the lowest one.
     pub child: Option<DomainId>,
-    /// Its groups.
+    /// The ring of the domain's groups.
     pub ring: RingId,
     /// Which group of the ring comes first: the local one.
     pub first: usize,
@@ -41,7 +41,7 @@ pub type Ring = Vec<GroupNode>;
 /// All domains of all partitions.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Arena of domains.
+    /// The domains, in the order in which they were made.
     pub domains: Vec<DomainNode>,
     /// Arena of rings. CPUs of one span share a ring and differ in where it starts.
     pub rings: Vec<Ring>,

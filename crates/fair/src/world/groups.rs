@@ -61,7 +61,7 @@ impl World {
         self.tgs.index_of(tg)
     }
 
-    /// A group.
+    /// The policy's struct of a task group.
     pub fn group(&self, tg: usize) -> &FgTg {
         &self.tgs[tg]
     }

@@ -11,11 +11,11 @@ use crate::storage::{Pool, Slab};
 pub struct Pointers {
     /// Current fair or RT task.
     pub curr: Option<u32>,
-    /// Next buddy.
+    /// The buddy of feature NEXT_BUDDY (cfs_rq->next).
     pub next: Option<u32>,
-    /// Last buddy.
+    /// The buddy of feature LAST_BUDDY (cfs_rq->last).
     pub last: Option<u32>,
-    /// Skip buddy.
+    /// The skip buddy (cfs_rq->skip), a task that has yielded.
     pub skip: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// No sums.
+    /// Sums for a system without large groups.
     pub fn none() -> Sums {
         Sums { kept: Slab::new(Vec::new()), of_cpu: Vec::new(), own: Vec::new(), domains: Vec::new(), terms: (0, 0) }
     }
@@ -79,7 +79,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The system.
+    /// The global state of the policy.
     pub fn sys(&self) -> &FgSys {
         &self.sys[0]
     }
@@ -89,7 +89,6 @@ impl World {
         &mut self.sys[0]
     }
 
-    /// A task.
     pub fn task(&self, task: u32) -> &FgTask {
         &self.tasks[task as usize]
     }

@@ -117,7 +117,6 @@ fn change(sums: &mut FgSums, was: &FgSums, now: &FgSums) {
     short(squeezed_cpus, was.squeezed_cpus, now.squeezed_cpus);
 }
 
-/// All members.
 fn numbers(sums: &FgSums) -> [u64; 9] {
     let FgSums { load, util, runnable, h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus } = *sums;
     let counts = [h_nr, nr, idle_cpus, crowded_cpus, overutilized_cpus, squeezed_cpus].map(u64::from);

@@ -49,7 +49,7 @@ pub enum InitialState {
 /// Properties of a recording besides its events.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayConfig {
-    /// Ticks per second.
+    /// Ticks per second (CONFIG_HZ).
     pub hz: u32,
     /// schedutil set the clocks.
     pub schedutil: bool,
@@ -65,7 +65,7 @@ pub struct ReplayConfig {
 /// Where a task may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinity {
-    /// On all CPUs.
+    /// The task may run on all CPUs.
     Any,
     /// On these CPUs; on all if none of them exists.
     Cpus(CpuMask),
@@ -136,7 +136,7 @@ pub struct ReplayedState {
     /// By task: went to sleep with possibly negative lag while others waited; the CPU's `idled` at that time.
     in_debt: Vec<Option<u64>>,
     initial: InitialState,
-    /// ns.
+    /// Time of the next tick, ns.
     next_tick: u64,
 }
 

@@ -5,10 +5,10 @@ use fairground_machine::CpuId;
 use super::ReplayedState;
 use crate::ffi::*;
 
-/// What runs next.
+/// What a CPU runs after a context switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchTo {
-    /// A task.
+    /// The task of this number.
     Task(u32),
     /// The stopper, or another thread of a class above fair.
     Stopper,

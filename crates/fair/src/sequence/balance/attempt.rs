@@ -14,7 +14,7 @@ use crate::ffi::*;
 pub(crate) struct Attempt {
     /// False: another CPU balances this domain.
     pub ours: bool,
-    /// Tasks moved.
+    /// Number of tasks that were moved.
     pub moved: u32,
 }
 
@@ -54,7 +54,7 @@ impl RunQueues {
         Attempt { ours: true, moved: b.moved }
     }
 
-    /// find_busiest_group and find_busiest_queue.
+    /// find_busiest_group and find_busiest_queue. False: there is nothing to pull.
     fn find_source<H: Host>(&mut self, host: &mut H, sd: usize, b: &mut FgBalance) -> bool {
         if b.kind == FG_CPU_NEWLY_IDLE && self.world.newidle_stats() {
             self.newidle_blocked(host, sd);

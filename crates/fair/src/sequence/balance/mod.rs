@@ -53,7 +53,7 @@ impl RunQueues {
         self.rebalance_domains(host, cpu, kind);
     }
 
-    /// update_blocked_averages.
+    /// update_blocked_averages of `cpu`, after an update of its clock.
     fn update_blocked<H: Host>(&mut self, host: &mut H, cpu: usize) {
         host.update_clock(&mut self.world, cpu);
         self.world.update_blocked_averages(cpu);

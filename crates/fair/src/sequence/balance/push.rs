@@ -15,7 +15,7 @@ impl RunQueues {
         pushed
     }
 
-    /// detach_one_task and attach_one_task.
+    /// detach_one_task and attach_one_task. False: no task may go.
     fn push_one<H: Host>(&mut self, host: &mut H, src: usize, b: &mut FgBalance) -> bool {
         host.update_clock(&mut self.world, src);
         let mut next = self.cfs_tasks.oldest(src);
