@@ -78,8 +78,8 @@ pub struct Record {
 /// Whether this process loads libraries that were not built here.
 static ANY_LIBRARY: AtomicBool = AtomicBool::new(false);
 
-/// Lets this process load any file as `linux:PATH`. The file's code runs as the user: only the user may decide this, once, as the
-/// process begins.
+/// Lets this process load any file as `linux:PATH`. The file's code runs as the user: only the user may decide this,
+/// once, as the process begins.
 pub fn allow_any_library() {
     ANY_LIBRARY.store(true, Ordering::Relaxed);
 }

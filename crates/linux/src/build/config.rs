@@ -208,7 +208,8 @@ impl ConfigRequest {
                 None => wanted.imported.put(name, value),
             }
         }
-        // A choice that cannot be had is no choice: ours stays, and its rivals' "not set" says nothing.
+        // The user's value of such a choice cannot be used. Our value stays, and "not set" of the other values is
+        // dropped.
         for (name, ..) in &wanted.not_hosted {
             for choice in CHOICES.iter().filter(|c| c.contains(&name.as_str())) {
                 choice.iter().for_each(|other| drop(wanted.imported.0.remove(*other)));

@@ -13,7 +13,7 @@ pub(super) fn fail<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error
     move |cause| BuildError::File { doing, path: path.to_owned(), cause }
 }
 
-/// xxh3-128, hex.
+/// The content's xxh3-128 hash as 32 hex digits.
 pub(super) fn hash(content: &[u8]) -> String {
     format!("{:032x}", xxh3_128(content))
 }

@@ -47,7 +47,7 @@ impl Findings {
         Ok(findings)
     }
 
-    /// The header that tells the C side.
+    /// A C header with a macro `KS_HAS_*` for each optional feature that was found.
     pub fn header(&self) -> String {
         let line = |stem: &&str| format!("#define KS_HAS_{} 1\n", stem.to_uppercase().replace('-', "_"));
         self.has.iter().map(line).collect()

@@ -53,9 +53,9 @@ pub struct JudgedPass {
     pub attempt: BalanceInput,
     /// The row of the table: the rule of our search and the outcome.
     pub rule: String,
-    /// The kernel's.
+    /// What the kernel's pass did.
     pub kernel: Outcome,
-    /// Ours.
+    /// What our policy's pass did.
     pub ours: Outcome,
     /// The state before the pass.
     pub before: SavedState,
@@ -64,7 +64,7 @@ pub struct JudgedPass {
 }
 
 impl Passes {
-    /// A pass begins.
+    /// Called when the kernel begins a pass.
     pub fn begin(
         &mut self,
         kernel: &dyn State,
@@ -96,7 +96,7 @@ impl Passes {
         attempt.sources.push(SourceQueue { cpu, clock: kernel.clock(), irq_ns: kernel.irq_time(cpu), tasks });
     }
 
-    /// A task leaves.
+    /// Called when the kernel detaches a task.
     pub fn detached(&mut self, task: u32, from: CpuId, to: CpuId) {
         self.moves.push(Move::Detached { task, from, to });
     }

@@ -43,17 +43,17 @@ pub struct DisagreementCase {
 /// Why a file cannot be read as a case.
 #[derive(Debug, Error, Diagnostic)]
 pub enum CaseError {
-    /// Not valid JSON.
+    /// The file is not valid JSON.
     #[error("the case is no JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A key is missing or its value has another type.
     #[error("case: {0}")]
     Form(String),
-    /// Its machine.
+    /// The machine of the case is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Machine(#[from] MachineError),
-    /// Its scheduler.
+    /// Our policy cannot be set up for the case.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Fair(#[from] FairError),
@@ -64,7 +64,7 @@ pub enum CaseError {
 pub struct Replay {
     /// The kernel's choice: a CPU; for a pick a task, -1 for none; for a balance pass its outcome as text.
     pub kernel: Value,
-    /// Ours.
+    /// The choice of our policy, in the same form.
     pub ours: Value,
     /// The rule of our policy.
     pub rule: String,
@@ -134,11 +134,11 @@ impl DisagreementCase {
 pub struct About<'a> {
     /// One line for readers of the file.
     pub about: String,
-    /// Kind of decision.
+    /// Kind of the decision.
     pub kind: Kind,
-    /// The hardware.
+    /// The machine on which the kernel ran.
     pub machine: &'a Arc<Machine>,
-    /// Ours.
+    /// Features of our policy.
     pub features: &'a Features,
 }
 
@@ -313,8 +313,8 @@ fn load_domains(sandbox: &mut PolicySandbox, cpu: CpuId, from: &Value) -> Result
     Ok(())
 }
 
-/// The shared state of the CPU's root domain and of its frequency domain. Cases of placements from before energy models were
-/// recorded have neither.
+/// The shared state of the CPU's root domain and of its frequency domain. Cases of placements that were recorded before
+/// energy models have neither.
 fn load_shared(sandbox: &mut PolicySandbox, question: &Question, from: &Value) -> Result<(), CaseError> {
     if let Some((cpu, root)) = question.partition(sandbox).zip(from.get("root")) {
         read("root", sandbox.root_mut(cpu), root)?;

@@ -35,13 +35,13 @@ pub struct GovernorUpdates {
 pub struct JudgedUpdate {
     /// The CPU whose utilization has changed.
     pub cpu: CpuId,
-    /// `FG_FREQUENCY_*`.
+    /// Flags of the kernel's cpufreq_update_util: `FG_FREQUENCY_*`, combined.
     pub flags: u32,
-    /// The row.
+    /// The row of the table: the outcome of our update, and whether new limits were pending.
     pub rule: String,
-    /// The kernel's.
+    /// What the kernel's update did.
     pub kernel: Outcome,
-    /// Ours.
+    /// What our policy's update did.
     pub ours: Outcome,
     /// The state before our update.
     pub before: Before,
@@ -60,12 +60,12 @@ impl GovernorUpdates {
         GovernorUpdates { sandbox, pending: None }
     }
 
-    /// The policy's structs.
+    /// The structs of our policy, to be overwritten.
     pub fn sandbox_mut(&mut self) -> &mut PolicySandbox {
         &mut self.sandbox
     }
 
-    /// An update begins.
+    /// Called when the kernel begins an update.
     pub fn begin(&mut self, kernel: &dyn State, cpu: CpuId, flags: u32) {
         let sandbox = &mut self.sandbox;
         keys(kernel, sandbox);
@@ -126,7 +126,7 @@ impl Before {
         Before { cpu, clock, cpus }
     }
 
-    /// Restores it.
+    /// Writes the saved state back.
     pub fn restore(self, sandbox: &mut PolicySandbox) {
         sandbox.sugov_mut(self.cpu).into_iter().zip(self.clock).for_each(|(to, clock)| *to = clock);
         self.cpus.into_iter().for_each(|(other, of_cpu)| sandbox.cpu_mut(other).sugov_cpu = of_cpu);

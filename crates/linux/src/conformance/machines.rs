@@ -5,11 +5,11 @@ use fairground_machine::{Cluster, CpuMask, Machine, MachineError};
 /// The governors for which a machine or a workload is useful to the referee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GovernorSet {
-    /// performance.
+    /// The governor `performance`.
     Performance,
-    /// schedutil, with energy-aware wakeups.
+    /// The governor `schedutil`, with energy-aware wakeups.
     Schedutil,
-    /// Either.
+    /// Both governors.
     Both,
 }
 
@@ -26,9 +26,9 @@ impl GovernorSet {
 
 /// A machine of the referee.
 pub struct ConformanceMachine {
-    /// As typed.
+    /// Name of the machine, as the user writes it.
     pub name: &'static str,
-    /// What it is.
+    /// Describes the machine in one line.
     pub title: &'static str,
     /// The governors for which it is useful.
     pub under: GovernorSet,
@@ -36,7 +36,7 @@ pub struct ConformanceMachine {
 }
 
 impl ConformanceMachine {
-    /// The machine.
+    /// Builds the machine.
     ///
     /// # Errors
     /// A preset that does not load.

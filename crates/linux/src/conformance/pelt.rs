@@ -19,14 +19,14 @@ pub enum Step {
         load: u64,
         /// What runnable_sum grows by.
         runnable: u64,
-        /// Whether util_sum grows.
+        /// Whether util_sum grows: the entity runs.
         running: bool,
-        /// The kernel's answer: the averages must be computed anew.
+        /// The kernel's answer: the averages must be computed again.
         renewed: bool,
     },
     /// Computes the averages from the sums.
     Averages {
-        /// Of load_avg.
+        /// Weight of the entity, by which load_avg is scaled.
         weight: u64,
     },
 }
@@ -36,11 +36,11 @@ pub enum Step {
 pub struct PeltStep<'a> {
     /// The kernel's function that updates the signal.
     pub place: &'a str,
-    /// The step.
+    /// What the kernel computes in the step.
     pub step: Step,
-    /// The signal before it.
+    /// The signal before the step.
     pub before: &'a FgAvg,
-    /// And after it.
+    /// The signal after the step, as the kernel computed it.
     pub after: &'a FgAvg,
 }
 
@@ -86,7 +86,7 @@ impl PeltTally {
         self.steps.values().fold((0, 0), |(n, agree), of| (n + of.0, agree + of.1))
     }
 
-    /// Adds another tally.
+    /// Adds the counts of another tally, and its differences.
     pub fn add(&mut self, other: &PeltTally) {
         for (place, (n, agree)) in &other.steps {
             let steps = self.steps.entry(place.clone()).or_default();

@@ -32,17 +32,17 @@ pub struct Pushes {
 
 /// The kernel's push and ours.
 pub struct JudgedPush {
-    /// The source queue.
+    /// The queue from which the task is pushed.
     pub source: SourceQueue,
-    /// The row.
+    /// The row of the table: `push`, or `push, stuck` if our policy moves no task.
     pub rule: String,
-    /// The kernel's.
+    /// What the kernel's push did.
     pub kernel: Outcome,
-    /// Ours.
+    /// What our policy's push did.
     pub ours: Outcome,
     /// The state before the push, as far as ours changes it.
     pub before: SavedState,
-    /// The destination CPU.
+    /// CPU to which the task is pushed.
     dst: CpuId,
     /// The kernel does not keep all that our policy reads.
     pub has_groups: bool,

@@ -23,7 +23,7 @@ const KEPT: usize = 16;
 /// A decision on which the kernel and our policy differ.
 #[derive(Clone, Debug)]
 pub struct Disagreement {
-    /// What was decided.
+    /// Kind of the decision.
     pub kind: Kind,
     /// The rule our policy decided by.
     pub rule: String,
@@ -287,7 +287,7 @@ impl Referee {
         &self.tally
     }
 
-    /// The first disagreements.
+    /// The disagreements that are kept in full: the first 2 of each kind and rule, and at most 16 in all.
     pub fn disagreements(&self) -> &[Disagreement] {
         &self.disagreements
     }

@@ -12,9 +12,9 @@ pub trait State {
     fn cpu(&self, cpu: CpuId, to: &mut FgCpu);
     /// The tasks that its pointers point at.
     fn refs(&self, cpu: CpuId) -> Refs;
-    /// Reads a task.
+    /// A task and its signals.
     fn task(&self, task: u32, to: &mut FgTask);
-    /// System-wide state.
+    /// The state that all CPUs share.
     fn sys(&self) -> SysState;
     /// The shared state (sd_llc_shared) of the last-level cache of `cpu`; false if it has no such domain.
     fn llc(&self, cpu: CpuId, to: &mut FgLlc) -> bool;
@@ -24,16 +24,15 @@ pub trait State {
     fn groups(&self, cpu: CpuId, n: usize, to: &mut Vec<FgGroup>);
     /// A CPU's cached topology pointers.
     fn place(&self, cpu: CpuId) -> CpuTopology;
-    /// The fair tasks in the tree of a run queue, in its order, without the current one; `None` is a task
-    /// group.
+    /// The fair tasks in the tree of a run queue, in its order, without the current one; `None` is a task group.
     fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
     /// The fair tasks of a CPU with the current one, in the order of `cfs_tasks`; `None` is a task without a number
     /// here.
     fn movable(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
     /// The state of a CPU's root domain.
     fn root(&self, cpu: CpuId, to: &mut FgRoot);
-    /// The energy model of the `n`-th performance domain of a CPU's root domain: its CPUs and operating points; false if there
-    /// is none.
+    /// The energy model of the `n`-th performance domain of a CPU's root domain: its CPUs and operating points; false
+    /// if there is none.
     fn energy(&self, cpu: CpuId, n: usize, to: &mut FgEm, opps: &mut Vec<FgOpp>) -> bool;
     /// The governor's state of a CPU's frequency policy; false without a governor.
     fn governor(&self, cpu: CpuId, to: &mut FgSugov) -> bool;
@@ -54,15 +53,15 @@ pub struct Refs {
     pub curr: Option<u32>,
     /// Current entity of the fair class, as its run queue sees it.
     pub fair_curr: Option<u32>,
-    /// Next buddy.
+    /// The buddy of feature NEXT_BUDDY (cfs_rq->next).
     pub next: Option<u32>,
-    /// Last buddy.
+    /// The buddy of feature LAST_BUDDY (cfs_rq->last).
     pub last: Option<u32>,
-    /// Skip buddy.
+    /// The skip buddy (cfs_rq->skip), a task that has yielded.
     pub skip: Option<u32>,
 }
 
-/// System-wide state.
+/// State of the kernel that all CPUs share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SysState {
     /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ per second.
@@ -77,24 +76,24 @@ pub struct SysState {
     pub uclamp_used: bool,
     /// Wakeups may be energy-aware.
     pub eas: bool,
-    /// CPUs in use.
+    /// CPUs that are online and in use by the scheduler (cpu_active_mask).
     pub active: CpuMask,
 }
 
 /// A CPU's cached topology: ids, and for each cached pointer the index of its domain, lowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTopology {
-    /// sd_llc_id.
+    /// Id of the domain of the last-level cache, sd_llc_id.
     pub llc_id: i32,
-    /// sd_llc_size.
+    /// Number of CPUs that share the last-level cache, sd_llc_size.
     pub llc_size: u32,
-    /// sd_share_id.
+    /// Id of the domain within which CPUs share a cluster or else the last-level cache, sd_share_id.
     pub share_id: i32,
-    /// sd_llc.
+    /// The domain of the last-level cache, sd_llc.
     pub llc: Option<usize>,
-    /// sd_asym_cpucapacity.
+    /// The lowest domain with all capacities, sd_asym_cpucapacity.
     pub asym: Option<usize>,
-    /// sd_numa.
+    /// The lowest NUMA domain, sd_numa.
     pub numa: Option<usize>,
     /// Threads of its core.
     pub core: CpuMask,
@@ -105,9 +104,9 @@ pub struct CpuTopology {
 pub struct Placement {
     /// Wake, fork or exec.
     pub kind: Kind,
-    /// The task.
+    /// Number of the task to place.
     pub task: u32,
-    /// Its previous CPU.
+    /// The CPU on which the task ran last.
     pub prev: CpuId,
     /// The CPU that decides.
     pub this_cpu: CpuId,
@@ -124,7 +123,7 @@ pub struct Pass {
     pub cpu: CpuId,
     /// Index of its domain, lowest first.
     pub domain: usize,
-    /// `FG_CPU_*`.
+    /// Idle type of the CPU, the kernel's cpu_idle_type: one of `FG_CPU_*`.
     pub kind: u32,
 }
 
@@ -135,7 +134,7 @@ pub struct Found {
     pub group: CpuId,
     /// The source CPU; none if no queue qualifies.
     pub src: Option<CpuId>,
-    /// `FG_MIGRATE_*`.
+    /// What is moved, the kernel's migration_type: one of `FG_MIGRATE_*`.
     pub migration: u32,
     /// Imbalance, in the unit of the migration type.
     pub imbalance: i64,

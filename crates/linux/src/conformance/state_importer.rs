@@ -132,7 +132,7 @@ impl StateImporter {
         }
     }
 
-    /// Copies a task.
+    /// Copies a task and its signals.
     pub fn task(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32) {
         let to = sandbox.task_mut(task);
         to.id = task;
@@ -190,7 +190,7 @@ impl SavedState {
         kept
     }
 
-    /// Restores it.
+    /// Writes the saved state back.
     pub fn restore(self, sandbox: &mut PolicySandbox) {
         let cpu = self.cpu;
         *sandbox.root_mut(cpu) = self.root;

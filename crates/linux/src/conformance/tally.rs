@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairground_fair::{balance_rule_title, rule_title};
 use serde_json::{json, Map, Value};
 
-/// Kind of decision.
+/// Kind of a scheduling decision that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// CPU of a woken task.
@@ -18,7 +18,7 @@ pub enum Kind {
     Pick,
     /// A balance pass over a domain, or an active balance.
     Balance,
-    /// A frequency request.
+    /// The frequency that schedutil requests.
     Frequency,
 }
 
@@ -56,9 +56,9 @@ impl Kind {
 /// Decisions, and how many of them are alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Decisions.
+    /// Number of decisions.
     pub n: u64,
-    /// Of these, alike.
+    /// Number of these in which the kernel and our policy agree.
     pub agree: u64,
 }
 
@@ -80,7 +80,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a decision.
+    /// Counts a decision. `rule`: the rule of our policy. `observable`: the kernel keeps all that the policy reads.
     pub fn count(&mut self, kind: Kind, rule: &str, agree: bool, observable: bool) {
         let of = self.kinds.entry(kind).or_default();
         if !of.rules.contains_key(rule) {
@@ -104,7 +104,7 @@ impl Tally {
         self.kinds.iter().map(|(kind, of)| (*kind, of))
     }
 
-    /// Adds another tally.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Tally) {
         for (kind, theirs) in &other.kinds {
             let ours = self.kinds.entry(*kind).or_default();

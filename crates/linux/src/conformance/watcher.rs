@@ -27,23 +27,23 @@ pub struct KernelState {
 /// What to judge in addition to placements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WatchOptions {
-    /// Picks.
+    /// Whether picks of the next task are judged.
     pub picks: bool,
-    /// PELT.
+    /// Whether each step of PELT is judged.
     pub pelt: bool,
-    /// Balance passes.
+    /// Whether balance passes are judged.
     pub balance: bool,
     /// schedutil sets the clocks: judge its requests; placement is energy-aware.
     pub schedutil: bool,
 }
 
-/// The results.
+/// How far our policy and the kernel agree: topology, decisions and signals.
 pub struct Agreement {
     /// Differences between our domains and the kernel's.
     pub topology: Vec<String>,
-    /// Decisions.
+    /// Counts of decisions, and disagreements.
     pub referee: Referee,
-    /// Signals.
+    /// Counts of PELT steps, and differences.
     pub pelt: PeltTally,
     asked: WatchOptions,
     /// The topology has been compared.

@@ -8,9 +8,9 @@ use super::machines::GovernorSet;
 
 /// A workload of the referee. It runs as long as [`ConformanceWorkload::workload`] is asked to.
 pub struct ConformanceWorkload {
-    /// As typed.
+    /// Name of the workload, as the user writes it.
     pub name: &'static str,
-    /// Description, one line.
+    /// Describes the workload in one line.
     pub title: &'static str,
     /// The governors for which it is useful.
     pub under: GovernorSet,
@@ -28,7 +28,7 @@ enum Source {
     File(&'static str),
 }
 
-/// All workloads.
+/// All workloads of the referee.
 pub const WORKLOADS: &[ConformanceWorkload] = &[
     ConformanceWorkload {
         name: "pipe",

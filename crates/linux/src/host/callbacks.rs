@@ -60,7 +60,7 @@ const WORKS: [SoftCost; KS_NR_WORKS as usize] = [
     SoftCost::Migrate,
 ];
 
-/// Causes by `KS_CAUSE_*`.
+/// Causes of migrations, indexed by `KS_CAUSE_*`.
 const CAUSES: [MigrateCause; 8] = [
     MigrateCause::Fork,
     MigrateCause::Exec,

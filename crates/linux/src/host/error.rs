@@ -11,7 +11,7 @@ pub enum LinuxError {
     /// Rust and C do not agree on a struct of the border: this program is built wrongly.
     #[error("{what} is {theirs} in C and {ours} in Rust: ks.h and its twins differ")]
     Layout {
-        /// `sizeof` or `offsetof`.
+        /// The `sizeof` or `offsetof` expression that differs.
         what: String,
         /// Value in the Rust code, bytes.
         ours: usize,
@@ -95,7 +95,7 @@ impl LinuxError {
     }
 }
 
-/// An error as the kernel spells it, in words.
+/// The message of the system for an error number of the kernel (`-ENOMEM`, ...).
 pub(crate) fn errno(code: i32) -> String {
     std::io::Error::from_raw_os_error(code.saturating_neg()).to_string()
 }

@@ -29,14 +29,14 @@ pub(super) unsafe fn make(kernel: &KsKernel, wanted: &[TaskGroup]) -> Result<Vec
     for group in wanted {
         let parent = group.parent.map(|p| &groups[p as usize]);
         let limited = parent.is_some_and(|p| p.limited) || group.files.iter().any(|(file, _)| file == "cpu.max");
-        // SAFETY: the caller's.
+        // SAFETY: as the caller guarantees.
         let id = unsafe { (kernel.group_new)(parent.map_or(0, |p| p.id)) };
         if id < 0 {
             return Err(LinuxError::Group { path: group.path.clone(), code: id });
         }
         let made = Group { id, path: group.path.clone(), limited };
         for (file, value) in &group.files {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller guarantees.
             unsafe { write(kernel, &made, file, value) }?;
         }
         groups.push(made);
@@ -52,7 +52,7 @@ pub(super) unsafe fn make(kernel: &KsKernel, wanted: &[TaskGroup]) -> Result<Vec
 /// # Safety
 /// Within a call of the kernel's code.
 pub(super) unsafe fn write_clamp(kernel: &KsKernel, group: &Group, new: &GroupClamp) -> Result<(), LinuxError> {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller guarantees.
     unsafe { write(kernel, group, new.clamp.file(), &new.value.to_string()) }
 }
 

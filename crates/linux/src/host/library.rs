@@ -17,8 +17,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Loads `libksched.so` and checks that all of it is there. Its code does not run yet, besides constructors and the
-    /// one function that tells where the rest is.
+    /// Loads `libksched.so` and checks that all of it is there. Its code does not run yet, except constructors and the
+    /// function that returns its tables.
     ///
     /// # Errors
     /// What the dynamic linker says; a library of another size or version; the name of a function that is missing.

@@ -9,16 +9,17 @@ use crate::abi::{KsBalance, KsFound, KsKernel, KsPelt, KsPlacement};
 /// The events that a watcher wants. Events that no watcher wants cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interests {
-    /// [`Watch::placing`].
+    /// The begin of each placement: [`KernelObserver::placing`].
     pub placements: bool,
-    /// [`Watch::picking`] and [`Watch::picked`].
+    /// The begin and the result of each fair pick: [`KernelObserver::picking`] and [`KernelObserver::picked`].
     pub picks: bool,
-    /// [`Watch::pelt`].
+    /// Each step of a PELT update: [`KernelObserver::pelt`].
     pub pelt: bool,
-    /// [`Watch::balancing`], [`Watch::found`], [`Watch::detached`] and [`Watch::balanced`]; [`Watch::pushing`] and
-    /// [`Watch::pushed`].
+    /// Balance passes and pushes: [`KernelObserver::balancing`], [`KernelObserver::found`],
+    /// [`KernelObserver::detached`] and [`KernelObserver::balanced`]; [`KernelObserver::pushing`] and
+    /// [`KernelObserver::pushed`].
     pub balance: bool,
-    /// [`Watch::governing`] and [`Watch::governed`].
+    /// Updates of the frequency governor: [`KernelObserver::governing`] and [`KernelObserver::governed`].
     pub frequencies: bool,
 }
 
