@@ -53,7 +53,7 @@ pub struct ClampPercent {
     pub hundredths: u16,
 }
 
-/// 100 %.
+/// 100 %, in hundredths of a percent.
 const ALL: u16 = 10_000;
 
 impl ClampPercent {

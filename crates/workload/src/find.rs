@@ -40,7 +40,7 @@ impl Workload {
     /// As [`Workload::find`], of built-ins alone: no file is looked for.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Workload::find`].
     pub fn builtin(spec: &str, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
         let (name, options) = spec.split_once(':').unwrap_or((spec, ""));
         match Builtin::by_name(name) {

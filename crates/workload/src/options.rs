@@ -63,7 +63,7 @@ pub enum OptionKind {
 pub(crate) const MICRO: u64 = 1_000_000;
 
 impl OptionKind {
-    /// The values in words, e.g. `a whole number, 1 to 100`.
+    /// Describes the expected values, e.g. `a whole number, 1 to 100`.
     pub fn expected(&self) -> String {
         match self {
             OptionKind::Flag => "no value".into(),
@@ -260,7 +260,7 @@ fn read_int(text: &str, min: i64, max: i64) -> Result<i64, String> {
     }
 }
 
-/// `1` or `1/N`.
+/// Reads `1` or `1/N`; returns N, which is 1 for `1`.
 fn read_part(text: &str, max: i64) -> Result<i64, String> {
     match text.strip_prefix("1/") {
         Some(parts) => read_int(parts, 1, max),

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::clamp::GroupClamp;
 
-/// Index into [`Workload::objects`].
+/// Number of an object: its index into [`Workload::objects`].
 pub type ObjId = u32;
-/// Index into [`Workload::tasks`].
+/// Number of a thread template: its index into [`Workload::tasks`].
 pub type SpecId = u32;
-/// Index into [`Workload::groups`].
+/// Number of a task group: its index into [`Workload::groups`].
 pub type GroupId = u32;
 
 /// Everything a run needs to know about what its threads do.
@@ -65,7 +65,7 @@ pub enum Score {
         /// Bytes of an operation.
         bytes_per_op: u32,
     },
-    /// [`Mark::Op`]s per minute.
+    /// Loops per minute; each [`Mark::Op`] is a loop.
     LoopsPerMin,
     /// Points, of what is reported to its phases ([`Report::Phase`]).
     Points(Points),
@@ -106,7 +106,7 @@ pub struct Phase {
 /// Index of a phase of [`Points`], over all sections.
 pub type PhaseId = u32;
 
-/// Index into [`Workload::series`].
+/// Number of a series of samples: its index into [`Workload::series`].
 pub type SeriesId = u32;
 
 /// Times that programs measure with a clock and report ([`Op::Sample`], [`Op::Conclude`]).
@@ -360,7 +360,7 @@ pub enum Op {
     TimerWait {
         /// Index of the [`Object::Timer`].
         timer: ObjId,
-        /// Period, ns.
+        /// Period of the timer, ns, above 0.
         period_ns: u64,
         /// A missed period restarts from now (rt-app `relative`) instead of catching up (`absolute`).
         relative: bool,
@@ -369,7 +369,7 @@ pub enum Op {
     PipeWrite {
         /// Index of the [`Object::Pipe`].
         pipe: ObjId,
-        /// Message size, 1..=4096.
+        /// Size of the message, bytes, 1..=4096.
         bytes: u32,
     },
     /// Blocking read of exactly this many bytes.
@@ -454,7 +454,7 @@ pub enum Op {
     SemWait(ObjId),
     /// Adds one to a semaphore.
     SemPost(ObjId),
-    /// Calls sched_yield().
+    /// Calls sched_yield(2).
     Yield,
     /// Creates threads of a template: clone() or fork().
     Spawn {

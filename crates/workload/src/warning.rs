@@ -5,11 +5,11 @@ use std::fmt;
 /// Where something is written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// The file as it was named to us.
+    /// Name of the file, as the user wrote it.
     pub file: String,
-    /// Line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// Number of the column in characters, from 1.
     pub column: usize,
 }
 

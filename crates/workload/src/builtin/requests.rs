@@ -26,7 +26,7 @@ type FiveNumbers = [u16; 5];
 struct Column {
     /// Clamp value and how often it was requested.
     render_thread: &'static [(u16, u32)],
-    /// The thread `labs.geekbench5`.
+    /// Requests of the thread `labs.geekbench5`.
     app: FiveNumbers,
     hwui: [FiveNumbers; 2],
     /// Threads that always ask for the same: nearly all others of an app.
@@ -69,7 +69,7 @@ const RENDER_THREAD_C: &[(u16, u32)] = &[
     (458, 15), (463, 1), (496, 75), (506, 75), (507, 3), (512, 393),
 ];
 
-/// Odds of [`FiveNumbers`].
+/// How often each of [`FiveNumbers`] is drawn, relative to the others.
 const FIVE_WEIGHTS: [u32; 5] = [1, 2, 2, 2, 1];
 
 /// Threads that ask for something else each time.
@@ -78,7 +78,7 @@ pub(super) enum Requester {
     /// The app's first thread, which makes its frames.
     App,
     Render,
-    /// hwuiTask0 and hwuiTask1.
+    /// One of the threads hwuiTask0 and hwuiTask1, by its number.
     Hwui(usize),
 }
 
@@ -90,7 +90,7 @@ impl Requests {
         Requests([Some(&KERNEL_B), Some(&KERNEL_C), None][options.int(REQUESTS.name) as usize])
     }
 
-    /// Appends the step in which a thread asks anew.
+    /// Appends the step in which a thread requests a new clamp value.
     pub fn ask(&self, p: &mut ProgramBuilder, who: Requester) {
         if let Some(column) = self.0 {
             p.op(Op::DrawUclampMin(column.odds(who)));

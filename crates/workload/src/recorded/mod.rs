@@ -62,7 +62,7 @@ pub struct Thread {
     pub tape: Tape,
 }
 
-/// How a thread competes for a CPU, as far as the kernel's priority tells: not whether SCHED_BATCH or SCHED_IDLE.
+/// How a thread competes for a CPU, as far as the kernel's priority shows: not whether SCHED_BATCH or SCHED_IDLE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// SCHED_OTHER with this nice value, -20..=19.

@@ -17,9 +17,9 @@ pub enum Step {
     Await,
     /// Sleeps until this long after the beginning, ns.
     Until(u64),
-    /// Gives birth to the thread of this index.
+    /// Creates the thread of this index.
     Fork(u32),
-    /// Calls exec().
+    /// Starts a new program, execve(2).
     Exec,
     /// Sleeps for good: what it did later is not known.
     Rest,

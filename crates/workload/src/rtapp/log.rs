@@ -56,16 +56,16 @@ pub enum LoggedEvent {
     /// A step without a log field.
     #[default]
     Other,
-    /// `run` or `runtime`.
+    /// An event `run` or `runtime`.
     Run {
-        /// As asked for, us.
+        /// Work or time that the event asks for, us.
         us: u64,
         /// Loops of the calibrated work, thousands. `runtime` is a time and not an amount of work, so it has none.
         perf: u64,
     },
-    /// `timer`.
+    /// An event `timer`.
     Timer {
-        /// Period, us.
+        /// Period of the timer, us.
         us: u64,
     },
 }

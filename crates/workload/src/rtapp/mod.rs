@@ -117,7 +117,7 @@ impl Dialect {
 
 /// A workload file that was read and checked.
 pub struct RtappFile {
-    /// The workload, validated.
+    /// The workload that the file describes, validated.
     pub workload: Workload,
     /// Warnings for the user.
     pub warnings: Vec<Warning>,
@@ -143,7 +143,7 @@ pub fn load(path: &str, dialect: &Dialect, machine: &Machine) -> Result<RtappFil
 /// The workload and the warnings of [`read_text`].
 ///
 /// # Errors
-/// As there.
+/// As [`read_text`].
 pub fn import(
     file: &str,
     bytes: &[u8],

@@ -152,13 +152,13 @@ fn every_event_is_run() {
 fn suspend_waits_for_the_own_name_and_resume_wakes_all() {
     let text = "{ \"tasks\": { \"a\": { \"loop\": 1, \"suspend\", \"run\": 1000 },\n\"b\": { \"loop\": 1, \"suspend\": \"a\" },\n\"c\": { \"loop\": 1, \"resume\": \"a\",\n\"resume\": \"nobody\" } } }";
     let (w, warnings) = read(text);
-    // Objects: 0 start, 1 and 2 mutex and condition of a, 3 and 4 of b, 5 and 6 of nobody.
+    // Objects: 0 start, 1 and 2 mutex and condition of `a`, 3 and 4 of `b`, 5 and 6 of `nobody`.
     let suspend = |m, c| vec![Op::Lock(m), Op::CondWait { cond: c, mutex: Some(m) }, Op::Unlock(m)];
     assert_eq!(w.tasks[0].program[1..4], suspend(1, 2));
     assert_eq!(w.tasks[1].program[1..], suspend(3, 4));
     assert_eq!(w.tasks[2].program[1..4], [Op::Lock(1), Op::Broadcast(2), Op::Unlock(1)]);
     let suspicious = lines(&warnings, WarningKind::Suspicious);
-    // b's string is ignored and nobody resumes b; line 4 resumes nobody.
+    // b's string is ignored and no task resumes b; line 4 resumes `nobody`, for which no task waits.
     assert_eq!(suspicious, [(2, "suspend"), (2, "b-1"), (4, "resume")]);
     let named = Dialect { named_suspend: true, ..Dialect::default() };
     assert_eq!(read_as(text, named).0.tasks[1].program[1..], suspend(1, 2));

@@ -6,7 +6,7 @@ use crate::program::*;
 /// Deepest nesting of loops.
 const DEPTH: u32 = 2;
 
-/// After [`common_objects`].
+/// The first object after [`common_objects`]; those below follow it.
 const PIPE: ObjId = 4;
 const SOCKET: ObjId = 5;
 const FUTEX: ObjId = 6;

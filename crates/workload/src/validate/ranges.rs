@@ -269,7 +269,7 @@ fn op_objects(w: &Workload, op: &Op, at: &ValueLocation) -> Result<(), Problem> 
     }
 }
 
-/// What [`Op::Serial`] takes.
+/// Whether the object is a lock that [`Op::Serial`] takes.
 fn is_lock(w: &Workload, object: ObjId) -> bool {
     matches!(w.objects.get(object as usize), Some(Object::Ticket | Object::KernelMutex))
 }
