@@ -12,22 +12,22 @@ use crate::terminal::Printable;
 /// How a command ends when it does not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// 0.
+    /// Exit status 0: the command has done what was requested.
     Done,
-    /// 1: some runs failed; what was computed has been printed.
+    /// Exit status 1: some runs failed; what was computed has been printed.
     RunFailed,
-    /// 3: a `--fail-if` condition held.
+    /// Exit status 3: a `--fail-if` condition held.
     ConditionHeld,
 }
 
 /// Why a command fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// 1.
+    /// Exit status 1: a run failed.
     Run(Report),
-    /// 2.
+    /// Exit status 2: the input or the command line is wrong.
     Input(Report),
-    /// 130, as a shell reports death by SIGINT. The text says which results are stored.
+    /// Exit status 130, as a shell reports death by SIGINT. The text says which results are stored.
     Interrupted(String),
 }
 

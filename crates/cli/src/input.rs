@@ -36,7 +36,7 @@ pub fn to_be_read_twice(trace: &Path, reader: &'static str) -> Result<(), Failur
     }
 }
 
-/// Opens a trace.
+/// Opens a trace in any of the supported formats.
 pub fn open_trace(path: &Path) -> Result<Box<dyn EventSource>, Failure> {
     Ok(open(path)?)
 }

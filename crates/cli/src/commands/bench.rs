@@ -18,7 +18,7 @@ use crate::error::{run_failed, End, Failure};
 use crate::output::print;
 use crate::workers::WorkerOptions;
 
-/// What is measured.
+/// What `bench` measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Fixed runs
@@ -28,7 +28,7 @@ enum What {
     Scale,
 }
 
-/// Layouts.
+/// Layouts of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum BenchFormat {
     /// For people

@@ -91,7 +91,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs the command.
+    /// Runs the command and returns how it ends.
     pub fn run(self) -> Result<End, Failure> {
         match self {
             Command::Compare(command) => command.run(),

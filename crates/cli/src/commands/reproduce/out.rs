@@ -55,7 +55,7 @@ impl Writer {
             Writer::Printed(format) => print(&rendered(format, result)),
             Writer::File(format, file) => write(file, &rendered(format, result)),
             Writer::Update(path) => {
-                // Read again: somebody may have written to it meanwhile.
+                // Read again: another process may have written to it meanwhile.
                 let old = read(&path)?;
                 let new = old.update(result)?;
                 for (old, new) in old.pages.iter().zip(&new.pages).filter(|(old, new)| old != new) {

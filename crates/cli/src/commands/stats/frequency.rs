@@ -77,7 +77,7 @@ fn table(clocks: &[(Vec<u32>, &Clock)]) -> String {
     out
 }
 
-/// `0-3,6`
+/// CPUs as a list of ranges: `0-3,6`.
 pub(super) fn list(cpus: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus {
