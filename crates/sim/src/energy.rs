@@ -54,7 +54,7 @@ impl CpuEnergy {
     }
 }
 
-/// Purpose of energy.
+/// For what energy is consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EnergyPart {
     /// Running, in overhead, entering and leaving idle.

@@ -18,13 +18,13 @@ pub enum SimError {
     /// The scheduler under test cannot serve this workload with these settings.
     #[error("{what}")]
     Refused {
-        /// The scheduler's message.
+        /// Why, as the scheduler reports it.
         what: String,
     },
     /// Threads are blocked and nothing can ever wake them.
     #[error("deadlock at {at} ns: no thread can ever run again\n{report}")]
     Deadlock {
-        /// Virtual time, ns.
+        /// Virtual time of the deadlock, ns.
         at: Time,
         /// One line per blocked thread: the object that it waits for, and its holder.
         report: String,
@@ -32,7 +32,7 @@ pub enum SimError {
     /// The scheduler under test broke a rule that no scheduler may break.
     #[error("broken invariant at {at} ns: {what}")]
     Invariant {
-        /// Virtual time, ns.
+        /// Virtual time at which the rule was broken, ns.
         at: Time,
         /// The broken rule, with the task or CPU.
         what: String,
@@ -40,7 +40,7 @@ pub enum SimError {
     /// Events or steps repeat while virtual time does not advance.
     #[error("time stands still at {at} ns: {what}")]
     Livelock {
-        /// Virtual time, ns.
+        /// Virtual time that does not advance, ns.
         at: Time,
         /// Template and step that repeats.
         what: String,
@@ -48,9 +48,9 @@ pub enum SimError {
     /// The run has created as many threads as a run may.
     #[error("the run has created {max} threads at {at} ns, the most that a run may create; the next is a {name}")]
     TooManyThreads {
-        /// Virtual time, ns.
+        /// Virtual time of the refused creation, ns.
         at: Time,
-        /// [`fairground_workload::MAX_TASKS`].
+        /// The most threads that a run may create, [`fairground_workload::MAX_TASKS`].
         max: u64,
         /// Name of the next thread.
         name: String,
@@ -66,7 +66,7 @@ pub enum SimError {
     /// The run did not end within [`crate::Config::max_events`].
     #[error("the run has not ended after {events} events, at {at} ns; the last one was {what}")]
     EventLimit {
-        /// Virtual time, ns.
+        /// Virtual time at which the limit was reached, ns.
         at: Time,
         /// The limit, in events of the run.
         events: u64,
@@ -76,7 +76,7 @@ pub enum SimError {
     /// The caller stopped the run ([`crate::Engine::stop_on`]).
     #[error("stopped at {at} ns")]
     Stopped {
-        /// Virtual time, ns.
+        /// Virtual time at which the run was stopped, ns.
         at: Time,
     },
 }

@@ -114,7 +114,7 @@ pub enum EventKind {
     /// Energy that a rail has consumed for one purpose since time 0, if sampling is on
     /// ([`crate::Config::energy_every_ns`]). An observation, not part of the run's hash.
     Energy {
-        /// Index into [`fairground_machine::Machine::rails`].
+        /// The rail, as its index into [`fairground_machine::Machine::rails`].
         rail: u16,
         /// The consumer: running CPUs, idle CPUs, clusters or the supply.
         part: EnergyPart,
@@ -267,7 +267,7 @@ pub struct Balance {
     pub src: CpuId,
     /// The CPU that pulls. A task that may not run there goes to another CPU of its group.
     pub dst: CpuId,
-    /// Unit of `amount`.
+    /// What `amount` counts: the kernel's migration_type.
     pub unit: BalanceUnit,
     /// How much was to be moved (imbalance).
     pub amount: u64,

@@ -89,11 +89,11 @@ pub struct Delay {
     pub count: u64,
     /// Mean of the samples, ns.
     pub mean: f64,
-    /// Median, ns.
+    /// Median of the samples, ns.
     pub p50: u64,
-    /// 95th percentile, ns.
+    /// 95th percentile of the samples, ns.
     pub p95: u64,
-    /// 99th percentile, ns.
+    /// 99th percentile of the samples, ns.
     pub p99: u64,
     /// Greatest sample, ns.
     pub max: u64,
@@ -227,7 +227,7 @@ struct Counts {
     by_cause: [u64; NR_CAUSES],
     by_distance: [u64; Distance::COUNT],
     switches: u64,
-    /// `[kind][rule]`
+    /// Number of decisions, by [`DecisionKind`] and rule.
     decisions: [Vec<u64>; 3],
     /// Ops and migrations since the steady mark.
     steady: Option<(u64, u64)>,

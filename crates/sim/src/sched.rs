@@ -56,11 +56,11 @@ pub struct WakeContext {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ipi {
-    /// Reschedule interrupt (smp_send_reschedule).
+    /// Asks the CPU to reschedule (smp_send_reschedule).
     Resched,
-    /// Drain the remote-wakeup queue.
+    /// Asks the CPU to enqueue the tasks on its wake list.
     WakeQueue,
-    /// Do idle balancing on behalf of idle CPUs.
+    /// Asks the CPU to balance on behalf of idle CPUs (nohz idle balance).
     NohzKick,
 }
 

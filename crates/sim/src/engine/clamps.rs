@@ -20,7 +20,7 @@ impl Default for ClampLimits {
 }
 
 impl ClampLimits {
-    /// Their names.
+    /// Names of the sysctls, in the order of the members.
     pub const NAMES: [&'static str; 3] =
         ["sched_util_clamp_min", "sched_util_clamp_max", "sched_util_clamp_min_rt_default"];
 

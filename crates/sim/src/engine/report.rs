@@ -18,7 +18,7 @@ const REPORT_THREADS_MAX: usize = 24;
 pub struct Account {
     /// Work of tasks, system calls included.
     pub task_ns: u64,
-    /// Scheduler, switches, interrupts.
+    /// Overhead of the kernel: scheduler, context switches and interrupts.
     pub overhead_ns: u64,
     /// Idle, entry and exit included.
     pub idle_ns: u64,
@@ -29,7 +29,7 @@ pub struct Account {
 /// Sums from time 0 to `at`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Totals {
-    /// Virtual time, ns.
+    /// Virtual time up to which sums are taken, ns.
     pub at: Time,
     /// Time account of each CPU, by id.
     pub time: Vec<Account>,
