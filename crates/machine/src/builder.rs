@@ -59,7 +59,7 @@ impl Machine {
 }
 
 impl IdleState {
-    /// Clock gating of one CPU as drivers/cpuidle/cpuidle-psci.c tells it: 1 us latency, 1 us residency.
+    /// Clock gating of one CPU with the figures of drivers/cpuidle/cpuidle-psci.c: 1 us latency, 1 us residency.
     pub fn wfi() -> IdleState {
         IdleState {
             name: "WFI".into(),

@@ -134,7 +134,7 @@ impl FileError {
     }
 }
 
-/// Why a file could not be read, in words.
+/// Describes why a file could not be read.
 pub fn why_unread(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".into(),

@@ -7,7 +7,7 @@ use crate::{Costs, Distance, SoftCost};
 /// A figure of `[costs]` that a fit may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FitParam {
-    /// `costs.scale`, a factor.
+    /// `costs.scale`, the factor of all costs that the scale multiplies.
     Scale,
     /// `costs.soft.KIND` of a kind that the scale multiplies, ns as the file states them.
     Soft(SoftCost),

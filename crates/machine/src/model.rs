@@ -51,19 +51,19 @@ pub struct Machine {
 pub struct Cpu {
     /// Dense id: its index in [`Machine::cpus`].
     pub id: CpuId,
-    /// Index into [`Machine::cores`].
+    /// The core of the CPU, as its index into [`Machine::cores`].
     pub core: u32,
-    /// Index into [`Machine::clusters`].
+    /// The cluster of the CPU, as its index into [`Machine::clusters`].
     pub cluster: u32,
-    /// Index into [`Machine::llcs`].
+    /// The last-level cache of the CPU, as its index into [`Machine::llcs`].
     pub llc: u32,
-    /// Index into [`Machine::packages`].
+    /// The package of the CPU, as its index into [`Machine::packages`].
     pub package: u32,
-    /// Index into [`Machine::nodes`].
+    /// The NUMA node of the CPU, as its index into [`Machine::nodes`].
     pub node: u32,
-    /// Index into [`Machine::freq_domains`].
+    /// The frequency domain of the CPU, as its index into [`Machine::freq_domains`].
     pub freq_domain: u32,
-    /// Index into [`Machine::cpu_types`].
+    /// The kind of core, as its index into [`Machine::cpu_types`].
     pub cpu_type: u32,
     /// Capacity at top frequency, 1..=1024; some CPU has 1024 (arch_scale_cpu_capacity).
     pub capacity: u32,
@@ -72,7 +72,7 @@ pub struct Cpu {
 /// A kind of core: what all CPUs of this kind share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuType {
-    /// Name, e.g. `Cortex-A73`.
+    /// Name of the core type, e.g. `Cortex-A73`.
     pub name: String,
     /// Idle states, shallowest first. Never empty; index 0 is entered when nothing deeper pays.
     pub idle_states: Vec<IdleState>,
@@ -148,7 +148,7 @@ pub struct FreqDomain {
 /// An operating point of a frequency domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opp {
-    /// Frequency, kHz.
+    /// Frequency of the operating point, kHz.
     pub khz: u32,
     /// Power of one running CPU, mW.
     pub active_mw: f64,

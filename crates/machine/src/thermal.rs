@@ -28,11 +28,11 @@ pub struct Thermal {
 /// A part of the machine with one temperature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThermalNode {
-    /// Name, e.g. `big`.
+    /// Name of the node, e.g. `big`.
     pub name: String,
     /// CPUs whose energy heats it, with what their clusters and supplies draw; may be none (a board, a case).
     pub cpus: CpuMask,
-    /// Heat capacity, J/K.
+    /// Heat capacity of the node, J/K.
     pub j_per_k: f64,
     /// Resistance to what is around the machine, K/W; none: no heat leaves from here.
     pub to_ambient: Option<f64>,
@@ -41,20 +41,20 @@ pub struct ThermalNode {
 /// A path of heat between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThermalLink {
-    /// Indices into [`Thermal::nodes`].
+    /// The two nodes, as indices into [`Thermal::nodes`].
     pub between: [u32; 2],
-    /// Resistance, K/W.
+    /// Thermal resistance between the nodes, K/W.
     pub k_per_w: f64,
 }
 
 /// A governor that watches one node and lowers clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThermalZone {
-    /// Name, e.g. `BIG`.
+    /// Name of the zone, e.g. `BIG`.
     pub name: String,
-    /// Index into [`Thermal::nodes`].
+    /// The node whose temperature is watched, as its index into [`Thermal::nodes`].
     pub node: u32,
-    /// Polling interval, ns.
+    /// Interval between two looks at the temperature, ns.
     pub polling_ns: u64,
     /// Frequency domains that it may cap, and the weight of their power requests (power allocator only).
     pub cools: Vec<(u32, f64)>,

@@ -14,13 +14,13 @@ pub enum CaptureError {
     #[error("`{path}` is not a {kind} tree: `{missing}` is missing")]
     #[diagnostic(help("expected {expected}"))]
     NoTree {
-        /// Where it was looked for.
+        /// Path where the tree was expected.
         path: PathBuf,
-        /// `sysfs` or `debugfs`.
+        /// Kind of the tree: `sysfs` or `debugfs`.
         kind: &'static str,
-        /// What such a tree has.
+        /// The file or directory that every such tree has.
         missing: &'static str,
-        /// What to name instead.
+        /// The path to name instead.
         expected: &'static str,
     },
     /// A file is there and cannot be read.

@@ -29,7 +29,7 @@ pub(super) struct Hardware {
 
 /// Where in a tree figures stand, for their sources.
 pub(super) struct Origins {
-    /// What kind of tree it is, in words.
+    /// Names the kind of tree, for notes.
     pub tree: &'static str,
     pub topology: &'static str,
     pub distances: &'static str,

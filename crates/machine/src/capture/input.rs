@@ -20,7 +20,7 @@ const HEAD: u64 = 512;
 /// Where tar has its mark, and the mark.
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
-/// The opened input.
+/// The input of a capture, opened: a sysfs tree or a device tree.
 pub(super) enum Input {
     Sysfs(Tree),
     DeviceTree(DeviceTree),

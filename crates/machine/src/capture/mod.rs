@@ -61,7 +61,7 @@ pub struct CaptureOptions {
 pub struct Capture {
     /// The machine, as its file reads.
     pub machine: Machine,
-    /// What was missing, left out or assumed, in words.
+    /// What was missing, left out or assumed, as text.
     pub notes: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ impl Notes {
     }
 }
 
-/// Captures a machine.
+/// Makes a machine from the sysfs tree or device tree of a computer.
 ///
 /// # Errors
 /// If there is no such tree, if something cannot be read or makes no sense, or if its parts contradict each other.

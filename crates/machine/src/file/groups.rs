@@ -9,7 +9,7 @@ use super::tree::Data;
 
 /// A level of the topology: disjoint groups that cover all CPUs.
 pub(super) struct Level {
-    /// Singular, e.g. `core`.
+    /// Name of one group of the level, e.g. `core`.
     pub name: &'static str,
     pub groups: Vec<CpuMask>,
     /// Group of each CPU.

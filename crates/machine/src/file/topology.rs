@@ -11,7 +11,7 @@ use super::node::{Fields, Node};
 pub(super) struct Numa {
     /// SLIT distances `[from][to]`, 10 = local.
     pub slit: Vec<Vec<u32>>,
-    /// See [`crate::Machine::node_reclaim_distance`].
+    /// SLIT distance beyond which tasks are not placed on another node, see [`crate::Machine::node_reclaim_distance`].
     pub reclaim_distance: u32,
 }
 

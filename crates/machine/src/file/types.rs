@@ -185,7 +185,7 @@ pub(super) fn show_smt(permille: &[u32]) -> String {
     permille.iter().map(|p| (f64::from(*p) / 1000.0).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// `cpuidle = false` where no driver tells the kernel of idle states.
+/// Reads `cpuidle = false`, for a machine where no driver reports idle states to the kernel.
 fn read_cpuidle(fields: &Fields, states: usize) -> FileResult<bool> {
     let Some(node) = fields.get("cpuidle") else { return Ok(true) };
     let cpuidle = node.boolean()?;

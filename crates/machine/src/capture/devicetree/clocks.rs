@@ -39,7 +39,7 @@ struct Points {
     transition_ns: Option<u64>,
 }
 
-/// What is to be said of tables in notes.
+/// What the notes report about the tables.
 #[derive(Default)]
 struct Remarks {
     supported: bool,
