@@ -116,8 +116,8 @@ pub static PRESETS: [Preset; 22] = [
     ),
 ];
 
-/// A name that begins with a preset, as it is written today: the kernels of mail misfit-unlink were called by its number,
-/// `003-ufc`.
+/// A name that begins with a preset, as it is written today: the kernels of mail misfit-unlink were called by its
+/// number, `003-ufc`.
 pub(crate) fn current_name(text: &str) -> Cow<'_, str> {
     match text.strip_prefix("003-") {
         Some(kernel) => Cow::Owned(format!("misfit-unlink-{kernel}")),

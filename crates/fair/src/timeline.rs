@@ -2,8 +2,8 @@
 //!
 //! One row a feature, one entry a release that changed it: `v5.6=pair v5.11=quarter` is value 0 up to v5.5, `pair` from
 //! v5.6, `quarter` from v5.11. An entry at v5.4 says what 5.4 had already. A feature without a row has value 0 in every
-//! release. Facts as in the behaviour specification (spec 2.4, 4.3, 6.8, 10.1, 10.2 and 10.4); where it names no landing
-//! version the first tree that shows the change counts.
+//! release. Facts as in the behaviour specification (spec 2.4, 4.3, 6.8, 10.1, 10.2 and 10.4); where it names no
+//! landing version the first tree that shows the change counts.
 
 use std::fmt;
 
@@ -102,8 +102,8 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("tg-load-rate",      "v6.7=1"),
     // It landed late, with 5.13-rc6.
     ("tg-load-sum",       "v5.13=1"),
-    // The changes themselves with the releases that they were made for; 6.1.192 and 6.12.117 have the last. Of what a task
-    // takes along when it leaves, v5.13 has those of utilization and runnable time already.
+    // The changes themselves with the releases that they were made for; 6.1.192 and 6.12.117 have the last. Of what a
+    // task takes along when it leaves, v5.13 has those of utilization and runnable time already.
     ("pelt-sum",          "v5.14=average v5.17=floor"),
     ("migrate-lag",       "v6.0=1"),
     ("runnable-boost",    "v6.5=1"),

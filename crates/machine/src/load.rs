@@ -125,7 +125,8 @@ impl Machine {
     /// arrangement, a distance between nodes, clocks.
     ///
     /// # Errors
-    /// If there is no machine with such a figure, e.g. one in which an idle state takes longer to leave than to be paid for.
+    /// If there is no machine with such a figure, e.g. one in which an idle state takes longer to leave than to be paid
+    /// for.
     pub fn perturbed(&self, path: &str, turn: Perturbation) -> Result<Option<Machine>, MachineError> {
         let (mut machine, met) = file::load_turned(&self.name, &self.to_toml(), Some((path, turn)))?;
         machine.restate_figures();

@@ -321,8 +321,8 @@ pub struct Costs {
     /// What one direction of the link between two NUMA nodes carries, GB (10^9 bytes) per second, above 0; none: no
     /// limit.
     pub link_gb_per_s: Option<f64>,
-    /// Refilling 1 KiB of a migrated task's footprint of which the CPU has nothing, ns, by the [`Distance`] to the CPU it
-    /// left; not scaled. Lines that were modified there are among it, [`Caches::modified`] of all.
+    /// Refilling 1 KiB of a migrated task's footprint of which the CPU has nothing, ns, by the [`Distance`] to the CPU
+    /// it left; not scaled. Lines that were modified there are among it, [`Caches::modified`] of all.
     pub refill_kib_ns: [u64; Distance::COUNT],
 }
 

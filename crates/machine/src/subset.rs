@@ -1,7 +1,7 @@
 //! Parts of a machine as numactl and taskset name them: `kunpeng920@node0`, `kunpeng920@0-3,8`.
 //!
-//! The machine stays whole: all its CPUs exist, its domains are what they were. What is named behind the `@` are the CPUs
-//! to which a workload is bound.
+//! The machine stays whole: all its CPUs exist, its domains are what they were. What is named behind the `@` are the
+//! CPUs to which a workload is bound.
 
 use std::path::Path;
 
@@ -54,8 +54,8 @@ impl<'a> MachineSpec<'a> {
 }
 
 impl Machine {
-    /// The CPUs that `text` names: nodes (`node0`, `node0-1`, `node0,2`) or CPUs (`0-3,8`), numbers as in the kernel's list
-    /// format. Never empty.
+    /// The CPUs that `text` names: nodes (`node0`, `node0-1`, `node0,2`) or CPUs (`0-3,8`), numbers as in the kernel's
+    /// list format. Never empty.
     ///
     /// # Errors
     /// [`MachineError::Subset`] if `text` is not a list, is empty, or names nodes or CPUs that the machine lacks.

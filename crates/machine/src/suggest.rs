@@ -9,8 +9,9 @@ const LONGEST: usize = 64;
 const ABBREVIATED: usize = 3;
 
 /// The valid name nearest to `name`, if one is near enough to be meant: by one edit; or the shortest that begins with
-/// `name`, if that has three characters; or by more edits, one for each three characters beside the first. An edit inserts,
-/// removes or replaces a character, or swaps two neighbours; case does not count. Of several equally near the first.
+/// `name`, if that has three characters; or by more edits, one for each three characters beside the first. An edit
+/// inserts, removes or replaces a character, or swaps two neighbours; case does not count. Of several equally near the
+/// first.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;

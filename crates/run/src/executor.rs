@@ -95,8 +95,8 @@ impl Executor {
     }
 
     /// Runs every scheduler of every experiment with every seed of a plan; results that are in the store are read from
-    /// it. Each scheduler is one column, those of the first experiment first. `plan.scheds` is the number of columns. If
-    /// the plan checks determinism, every run is made twice, and the store is not used.
+    /// it. Each scheduler is one column, those of the first experiment first. `plan.scheds` is the number of columns.
+    /// If the plan checks determinism, every run is made twice, and the store is not used.
     ///
     /// # Errors
     /// As [`Self::carry_out`].

@@ -132,8 +132,8 @@ impl EnergyBook {
         }
     }
 
-    /// The energy that is taken at each CPU: its own, and what is static of the clusters and supplies whose first CPU it
-    /// is.
+    /// The energy that is taken at each CPU: its own, and what is static of the clusters and supplies whose first CPU
+    /// it is.
     pub fn by_cpu(&self, machine: &Machine) -> Vec<Energy> {
         let mut all: Vec<Energy> = self.cpus.iter().map(CpuEnergy::sum).collect();
         self.fixed(machine).for_each(|(cpu, energy)| all[cpu as usize] += energy);

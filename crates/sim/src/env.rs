@@ -334,8 +334,8 @@ impl Env {
         self.requests.push(Request::Balance(cpu));
     }
 
-    /// Sets the scheduler's own timer of `cpu`, of which there is one: [`crate::Scheduler::timer`] is called at `at`, at
-    /// once if that is past. [`Time::MAX`]: not any more.
+    /// Sets the scheduler's own timer of `cpu`, of which there is one: [`crate::Scheduler::timer`] is called at `at`,
+    /// at once if that is past. [`Time::MAX`]: not any more.
     pub fn set_timer(&mut self, cpu: CpuId, at: Time) {
         self.requests.push(Request::Timer { cpu, at });
     }

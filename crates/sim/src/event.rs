@@ -171,8 +171,8 @@ impl MigrateCause {
     }
 }
 
-/// Utilization and its clamps, of a task or of the fair tasks of a CPU. All of 1024, which is the largest CPU at its top
-/// frequency.
+/// Utilization and its clamps, of a task or of the fair tasks of a CPU. All of 1024, which is the largest CPU at its
+/// top frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clamps {
     /// Of the run queue of this CPU, or of a task there.

@@ -19,8 +19,8 @@ pub const NR_CAUSES: usize = MigrateCause::ALL.len();
 /// window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meters {
-    /// From the start of a wakeup until the woken thread's first work can run (switch included), ns; by the core type on
-    /// which it runs.
+    /// From the start of a wakeup until the woken thread's first work can run (switch included), ns; by the core type
+    /// on which it runs.
     pub wakeup_latency: Vec<Histogram>,
     /// From being queued (woken, born or preempted) until work can run, ns.
     pub run_delay: Histogram,

@@ -13,12 +13,12 @@ use crate::Time;
 /// affinities. So no thread is misplaced that has one CPU to run on, and any two placements of equal counts on equal
 /// CPUs are equally good. A thread on a CPU that it may no longer use is misplaced.
 ///
-/// Runnable are threads on a run queue, running or not; capacity is that of the machine file, whatever the clock. Threads
-/// of an SMT core count as CPUs of their own. The rule knows neither how long a thread will run nor what it costs:
-/// by it a lone thread belongs on a CPU of the highest capacity.
+/// Runnable are threads on a run queue, running or not; capacity is that of the machine file, whatever the clock.
+/// Threads of an SMT core count as CPUs of their own. The rule knows neither how long a thread will run nor what it
+/// costs: by it a lone thread belongs on a CPU of the highest capacity.
 ///
-/// Kept incrementally. For each affinity the rule fills *slots*, the k-th of a CPU being worth k / capacity, in order of
-/// worth; the others' threads take the first slots of their CPUs. Its last slot is the *level*. Kinds of CPU (by
+/// Kept incrementally. For each affinity the rule fills *slots*, the k-th of a CPU being worth k / capacity, in order
+/// of worth; the others' threads take the first slots of their CPUs. Its last slot is the *level*. Kinds of CPU (by
 /// capacity) keep their columns as histograms, so that a change costs one step per kind and affinity that has the CPU.
 #[derive(Clone, Debug)]
 pub struct MisplacementMeter {
@@ -383,8 +383,8 @@ mod tests {
         assert_eq!((on(&[0, 1, 2, 3, 2]), on(&[0, 1, 2, 2, 2]), on(&[0, 0, 0, 0, 0])), (0, 1, 3));
     }
 
-    /// CPU 2 has the capacity of two others: it takes the first thread, ties with them for the second and third (512 for
-    /// each of two threads there), and takes the fourth.
+    /// CPU 2 has the capacity of two others: it takes the first thread, ties with them for the second and third (512
+    /// for each of two threads there), and takes the fourth.
     #[test]
     fn capacity_decides_who_is_next() {
         let on = |threads: &[CpuId]| misplaced_with(&[512, 512, 1024], CpuMask::first_n(3), threads);

@@ -52,8 +52,8 @@ impl Workload {
         }
     }
 
-    /// The workload of a file called `name` with this content, and with the options of [`rtapp::FILE_OPTIONS`] that would
-    /// stand behind its name; checked against `machine`.
+    /// The workload of a file called `name` with this content, and with the options of [`rtapp::FILE_OPTIONS`] that
+    /// would stand behind its name; checked against `machine`.
     ///
     /// # Errors
     /// As [`Workload::find`].

@@ -1,9 +1,10 @@
 //! Workloads: the program model, built-in benchmarks, rt-app files and recordings.
 //!
-//! A [`Workload`] is a list of thread templates with programs of [`Op`]s and the objects they meet at. It comes from
-//! a built-in with options (`sched-pipe:loops=50000,threads`, see [`builtins`]) or from a file in rt-app's grammar
-//! (see [`rtapp`]); [`Workload::find`] takes either, checks it against a machine ([`Workload::validate`]) and returns
-//! it with every [`Warning`] the user should see; [`Workload::bind`] launches it on some CPUs alone. This crate executes nothing: time, CPUs and costs are the engine's.
+//! A [`Workload`] is a list of thread templates with programs of [`Op`]s and the objects they meet at. It comes from a
+//! built-in with options (`sched-pipe:loops=50000,threads`, see [`builtins`]) or from a file in rt-app's grammar (see
+//! [`rtapp`]); [`Workload::find`] takes either, checks it against a machine ([`Workload::validate`]) and returns it
+//! with every [`Warning`] the user should see; [`Workload::bind`] launches it on some CPUs alone. This crate executes
+//! nothing: time, CPUs and costs are the engine's.
 //!
 //! ```
 //! use fairground_workload::{builtins, json};

@@ -175,8 +175,8 @@ impl Options {
         }
     }
 
-    /// The value of an [`OptionKind::Int`], [`OptionKind::Cpu`], [`OptionKind::Choice`] or [`OptionKind::Part`] that has
-    /// a default.
+    /// The value of an [`OptionKind::Int`], [`OptionKind::Cpu`], [`OptionKind::Choice`] or [`OptionKind::Part`] that
+    /// has a default.
     pub fn int(&self, name: &str) -> i64 {
         match self.value(name) {
             Value::Int(v) => *v,

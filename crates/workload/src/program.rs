@@ -71,8 +71,8 @@ pub enum Score {
     Points(Points),
 }
 
-/// A score of phases in sections: a phase's points are in proportion to the work its threads do in a second, a section's
-/// are the geometric mean of its phases, and the whole is the weighted mean of the sections.
+/// A score of phases in sections: a phase's points are in proportion to the work its threads do in a second, a
+/// section's are the geometric mean of its phases, and the whole is the weighted mean of the sections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Points {
     /// Thousandths of a point for work at the speed of a CPU of capacity 1024 at its top frequency; at least 1.

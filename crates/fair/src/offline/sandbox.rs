@@ -134,7 +134,8 @@ impl PolicySandbox {
         &mut self.queues.world.domains[id]
     }
 
-    /// The `g`-th group of the `n`-th domain of a CPU, counted from its local one, to be overwritten; none beyond the last.
+    /// The `g`-th group of the `n`-th domain of a CPU, counted from its local one, to be overwritten; none beyond the
+    /// last.
     pub fn group_mut(&mut self, cpu: CpuId, n: usize, g: usize) -> Option<&mut FgGroup> {
         let domain = self.queues.world.chain(cpu as usize)[n];
         self.queues.world.group_mut(domain, g)

@@ -1,13 +1,14 @@
 //! Task groups: their files.
 //!
-//! A group bounds the utilization clamps of its tasks (`cpu.uclamp.min`, `cpu.uclamp.max`, nested to any depth, changed at
-//! any time). Groups share CPUs by weight (`cpu.weight`, `cpu.weight.nice`) if one of them has such a file written; then each
-//! competes as one, on one level below the root group (`nested.rs`), and a group within another is refused by name.
+//! A group bounds the utilization clamps of its tasks (`cpu.uclamp.min`, `cpu.uclamp.max`, nested to any depth, changed
+//! at any time). Groups share CPUs by weight (`cpu.weight`, `cpu.weight.nice`) if one of them has such a file written;
+//! then each competes as one, on one level below the root group (`nested.rs`), and a group within another is refused by
+//! name.
 //!
-//! DEVIATION: where no weight is written all fair tasks of a CPU compete as those of the root group do, each with the weight
-//! of its own nice value; the kernel shares between groups of the default weight too. Files of clamps alone, as phones
-//! have them, so cost nothing and change nothing else. `cpu.idle` and `cpu.max` are refused by name, unless their value
-//! is the default.
+//! DEVIATION: where no weight is written all fair tasks of a CPU compete as those of the root group do, each with the
+//! weight of its own nice value; the kernel shares between groups of the default weight too. Files of clamps alone, as
+//! phones have them, so cost nothing and change nothing else. `cpu.idle` and `cpu.max` are refused by name, unless
+//! their value is the default.
 
 use fairground_sim::{ClampLimits, Env, TaskId};
 use fairground_workload::{Clamp, ClampPercent, GroupClamp, GroupId, TaskGroup, Workload};

@@ -35,8 +35,9 @@ impl Fair {
         }
     }
 
-    /// find_lowest_rq: among the allowed CPUs of the task's partition those whose highest RT priority is lowest and below the task's; of
-    /// these the previous CPU, this CPU if a domain of the previous one spans it, the nearest, the first.
+    /// find_lowest_rq: among the allowed CPUs of the task's partition those whose highest RT priority is lowest and
+    /// below the task's; of these the previous CPU, this CPU if a domain of the previous one spans it, the nearest, the
+    /// first.
     fn lowest_rt_cpu(&self, task: TaskId) -> Option<CpuId> {
         let p = self.queues.world.task(task);
         let reachable = p.allowed.and(self.queues.world.root_span(p.cpu as usize));

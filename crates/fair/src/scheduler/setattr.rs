@@ -57,9 +57,10 @@ impl Fair {
 
     /// __sched_setscheduler: off the queue, changed, back on.
     ///
-    /// DEVIATION: the averages of a task that is RT for a while stand still; the kernel lets them decay (switched_to_fair
-    /// ages them), and gives a task born RT the load of its weight, which decays likewise. 6.12 takes the estimate of a
-    /// delayed sleeper that leaves the fair class off its queue a second time; here it was off already.
+    /// DEVIATION: the averages of a task that is RT for a while stand still; the kernel lets them decay
+    /// (switched_to_fair ages them), and gives a task born RT the load of its weight, which decays likewise. 6.12 takes
+    /// the estimate of a delayed sleeper that leaves the fair class off its queue a second time; here it was off
+    /// already.
     pub(crate) fn set_attr(&mut self, env: &mut Env, task: TaskId, attr: &SchedAttr) {
         let p = self.queues.world.task(task);
         let (cpu, was_rt) = (p.cpu as usize, is_rt(p));

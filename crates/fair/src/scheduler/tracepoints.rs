@@ -13,7 +13,8 @@ use crate::sequence::Host;
 use crate::world::{is_rt, World};
 use crate::Fair;
 
-/// The period of each signal that was reported last. Clamps may be asked for within one whose signals were reported already.
+/// The period of each signal that was reported last. Clamps may be asked for within one whose signals were reported
+/// already.
 #[derive(Default)]
 pub(crate) struct Tracepoints {
     clamps: Periods,
@@ -58,7 +59,8 @@ impl Fair {
 }
 
 impl Tracepoints {
-    /// The signals of a CPU and of a fair task there, those of them that are in a new period. `clamps`: with their clamps.
+    /// The signals of a CPU and of a fair task there, those of them that are in a new period. `clamps`: with their
+    /// clamps.
     #[cold]
     pub fn emit(&mut self, env: &mut Env, world: &World, clamps: bool, cpu: usize, task: Option<TaskId>) {
         if let Some(task) = task.filter(|p| !is_rt(world.task(*p))) {

@@ -32,14 +32,15 @@ impl RunQueues {
         self.cfs_tasks.renew(cpu, next);
     }
 
-    /// pick_next_entity of the queue of `cpu`: a task or a group, which may be delayed. The current task has been charged.
+    /// pick_next_entity of the queue of `cpu`: a task or a group, which may be delayed. The current task has been
+    /// charged.
     pub fn pick_entity(&mut self, cpu: usize) -> Option<u32> {
         let (first, second) = self.candidates(cpu);
         self.world.pick_entity(cpu, first, second)
     }
 
-    /// pick_task_fair: the task to run, the current one or a queued one. Delayed sleepers whose turn comes are dequeued on
-    /// the way.
+    /// pick_task_fair: the task to run, the current one or a queued one. Delayed sleepers whose turn comes are dequeued
+    /// on the way.
     pub fn pick_task<H: Host>(&mut self, host: &mut H, cpu: usize) -> Option<TaskId> {
         self.charge_curr(cpu);
         loop {

@@ -50,8 +50,8 @@ impl Topology {
         names.join(", ")
     }
 
-    /// Shortest and longest time between two passes of balancing in the domain of `cpu` at the level called `name`, ms; none
-    /// where it has no such domain.
+    /// Shortest and longest time between two passes of balancing in the domain of `cpu` at the level called `name`, ms;
+    /// none where it has no such domain.
     pub fn intervals_ms(&self, cpu: CpuId, name: &str) -> Option<[u32; 2]> {
         if cpu as usize >= self.plan().lowest.len() {
             return None;

@@ -88,8 +88,8 @@ fn overlapping_spans(plan: &Plan, shape: &Shape, cpu: CpuId, level: usize) -> Ve
     })
 }
 
-/// find_descended_sibling: the highest level up to `level` at which the CPU's group is within `whole`. If a lower one has the
-/// same group, that one, as the domains above it will not stay.
+/// find_descended_sibling: the highest level up to `level` at which the CPU's group is within `whole`. If a lower one
+/// has the same group, that one, as the domains above it will not stay.
 fn level_within(plan: &Plan, cpu: CpuId, level: usize, whole: &CpuMask) -> usize {
     let child = |level: usize| plan.child_span(cpu, level);
     if child(level).is_subset(whole) {

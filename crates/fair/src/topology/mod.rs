@@ -149,7 +149,8 @@ mod tests {
         Options { partitions, isolated: CpuMask::single(1) }
     }
 
-    /// What wakeups look at first is the same whether balancing knows of it or not, and with the level it is the domain.
+    /// What wakeups look at first is the same whether balancing knows of it or not, and with the level it is the
+    /// domain.
     #[test]
     fn clusters_are_the_same_without_their_level() {
         let mut found = 0;

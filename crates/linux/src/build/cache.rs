@@ -183,7 +183,8 @@ impl Kernels {
         }
     }
 
-    /// Whether this is the content of a library on record. Compared byte by byte: a hash on record does not prove who made a file.
+    /// Whether this is the content of a library on record. Compared byte by byte: a hash on record does not prove who
+    /// made a file.
     pub fn have_built(&self, library: &[u8]) -> Result<bool, BuildError> {
         let is = |kernel: BuiltKernel| fs::read(kernel.library).is_ok_and(|built| built == library);
         Ok(self.list()?.into_iter().flatten().any(is))

@@ -19,7 +19,8 @@ use super::state_importer::keys;
 pub struct Outcome {
     /// Requested frequency, kHz; none: no request.
     asked: Option<u32>,
-    /// Time of the last change (ns), the last computed and the last requested frequency (kHz), whether new limits are pending.
+    /// Time of the last change (ns), the last computed and the last requested frequency (kHz), whether new limits are
+    /// pending.
     clock: (u64, u32, u32, u32, u32),
     /// For each CPU: last update, idle calls, iowait boost, whether the boost is pending, the minimum of its request.
     cpus: Vec<(u64, u64, u32, u32, u32)>,

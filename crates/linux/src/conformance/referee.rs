@@ -69,8 +69,8 @@ struct Sides {
 }
 
 impl Referee {
-    /// Beside a kernel on this machine, by these features of ours. `hz`: the kernel's ticks per second. `unobserved`: as
-    /// [`State::unobserved`] says. `schedutil`: it sets the clocks.
+    /// Beside a kernel on this machine, by these features of ours. `hz`: the kernel's ticks per second. `unobserved`:
+    /// as [`State::unobserved`] says. `schedutil`: it sets the clocks.
     ///
     /// # Errors
     /// A machine that our policy cannot serve.

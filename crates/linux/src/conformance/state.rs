@@ -5,8 +5,8 @@ use fairground_machine::{CpuId, CpuMask};
 
 use super::Kind;
 
-/// Reads a kernel's state without changing it. Methods leave members that the kernel does not keep as they are; [`State::unobserved`]
-/// names these. They leave ids, pointers and the machine's figures too.
+/// Reads a kernel's state without changing it. Methods leave members that the kernel does not keep as they are;
+/// [`State::unobserved`] names these. They leave ids, pointers and the machine's figures too.
 pub trait State {
     /// A CPU and its run queue.
     fn cpu(&self, cpu: CpuId, to: &mut FgCpu);

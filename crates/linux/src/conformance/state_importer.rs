@@ -51,8 +51,8 @@ impl StateImporter {
         keys(kernel, sandbox)
     }
 
-    /// Copies what a pass over the `n`-th domain of a CPU may read, without the tasks of its source: the CPUs in the domain, the
-    /// domain with its parent and child, their groups, and shared state. Returns the ticks since boot.
+    /// Copies what a pass over the `n`-th domain of a CPU may read, without the tasks of its source: the CPUs in the
+    /// domain, the domain with its parent and child, their groups, and shared state. Returns the ticks since boot.
     pub fn balance(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId, n: usize) -> u64 {
         let span = sandbox.domain_mut(cpu, n).span;
         for other in span.iter() {
@@ -80,8 +80,8 @@ impl StateImporter {
         (tasks, is_whole)
     }
 
-    /// Copies what a stopper's push may read, without the tasks: its CPU, and the destination with its domains. Returns the
-    /// destination.
+    /// Copies what a stopper's push may read, without the tasks: its CPU, and the destination with its domains. Returns
+    /// the destination.
     pub fn push(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
         one_cpu(kernel, sandbox, src);
         let dst = push_target(sandbox, src);
@@ -139,7 +139,8 @@ impl StateImporter {
         kernel.task(task, to);
     }
 
-    /// Copies a run queue and its tasks for a pick. Returns the queued tasks in the tree's order; none if task groups are among them.
+    /// Copies a run queue and its tasks for a pick. Returns the queued tasks in the tree's order; none if task groups
+    /// are among them.
     pub fn queue(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> Option<Vec<u32>> {
         kernel.cpu(cpu, sandbox.cpu_mut(cpu));
         let refs = kernel.refs(cpu);

@@ -6,8 +6,8 @@ use fairground_machine::CpuId;
 
 use super::state::State;
 
-/// The differences as text, e.g. `cpu4 domain 1: flags: kernel 0x1217, ours 0x1317`. CPUs with the same difference have the same
-/// text but for the CPU number.
+/// The differences as text, e.g. `cpu4 domain 1: flags: kernel 0x1217, ours 0x1317`. CPUs with the same difference have
+/// the same text but for the CPU number.
 pub fn compare(kernel: &dyn State, sandbox: &mut PolicySandbox) -> Vec<String> {
     let mut found = Vec::new();
     for cpu in 0..sandbox.nr_cpus() as CpuId {

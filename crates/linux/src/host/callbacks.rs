@@ -1,7 +1,7 @@
 //! Callbacks of the kernel: the functions of `struct ks_host`.
 //!
-//! SAFETY, for all of them: `this` is the [`CallbackContext`] whose table the kernel was booted with, and lives as long as the
-//! process; pointers that come along are as ks.h describes them, for the time of the call. A `Desk` is only ever
+//! SAFETY, for all of them: `this` is the [`CallbackContext`] whose table the kernel was booted with, and lives as long
+//! as the process; pointers that come along are as ks.h describes them, for the time of the call. A `Desk` is only ever
 //! shared, since the kernel may call back while a watcher reads.
 
 use std::cell::{Cell, RefCell};

@@ -71,8 +71,8 @@ pub(super) const DEVICE_TREE: Origins = Origins {
 
 impl Hardware {
     /// Capacities from efficiencies: efficiency x top clock, the greatest 1024, rounded down as the kernel does
-    /// (drivers/base/arch_topology.c). A top clock that the tree does not have is the lender's; as long as there is none,
-    /// all clocks count as equal.
+    /// (drivers/base/arch_topology.c). A top clock that the tree does not have is the lender's; as long as there is
+    /// none, all clocks count as equal.
     pub fn derive_capacities(&mut self, lender: Option<&Lender>) {
         let Some(efficiencies) = &self.efficiencies else { return };
         let stated = |cpu: CpuId| self.clocks.iter().find(|clock| clock.cpus.test(cpu))?.khz.last().copied();

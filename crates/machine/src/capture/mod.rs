@@ -5,8 +5,8 @@
 //! says `estimate: from PRESET` in the file. Parts may be missing: each fallback adds a note. Parts that are there
 //! must make sense: garbage is an error that names the place.
 //!
-//! `input` detects the type of the input. Of sysfs, `tree` reads files (`archive` those of a tarball; `files` lists them
-//! and writes the script that collects them), `cpus` selects the CPUs, and `topology`, `caches`, `clocks`, `idle`,
+//! `input` detects the type of the input. Of sysfs, `tree` reads files (`archive` those of a tarball; `files` lists
+//! them and writes the script that collects them), `cpus` selects the CPUs, and `topology`, `caches`, `clocks`, `idle`,
 //! `energy` and `kinds` read their parts of the tree. `devicetree` does the same with a device tree. From the resulting
 //! `hardware`, `nearest` chooses the lender, `estimate` scales its figures, and `assemble` makes the machine.
 

@@ -1,5 +1,5 @@
-//! Utilization floors in force on each CPU, described as mail 003 does: each time the signal of a run queue enters a new
-//! period counts once.
+//! Utilization floors in force on each CPU, described as mail 003 does: each time the signal of a run queue enters a
+//! new period counts once.
 
 use fairground_machine::Machine;
 use fairground_sim::RunMetrics;

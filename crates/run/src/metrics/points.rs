@@ -72,9 +72,9 @@ fn total_points(points: &Points, run: &RunMetrics) -> f64 {
 /// Most rounds of Newton's method: any mean is found within these.
 const NEWTON_ROUNDS_MAX: u32 = 10_000;
 
-/// The n-th root of the product of n values; 0 if one is 0. With operations that IEEE 754 defines to the bit: a logarithm
-/// may differ between systems. The product is of values near 1. From above the root, which is at most 1 (the geometric
-/// mean is at most the arithmetic), Newton's method only falls, until rounding ends it.
+/// The n-th root of the product of n values; 0 if one is 0. With operations that IEEE 754 defines to the bit: a
+/// logarithm may differ between systems. The product is of values near 1. From above the root, which is at most 1 (the
+/// geometric mean is at most the arithmetic), Newton's method only falls, until rounding ends it.
 fn geometric_mean(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -119,8 +119,8 @@ mod tests {
         list.0.iter().filter_map(|e| Some((e.metric.name.clone(), (e.read)(run)?))).collect()
     }
 
-    /// aes: half a second of work at rates that sum to 3/s: 1.5 CPUs at full speed, 1500 points. clang: 1 s at 2/s, 2000.
-    /// camera: 2 s at 0.25/s, 500. sqrt(2000 x 500) = 1000; (1 x 1500 + 3 x 1000) / 4 = 1125.
+    /// aes: half a second of work at rates that sum to 3/s: 1.5 CPUs at full speed, 1500 points.
+    /// clang: 1 s at 2/s, 2000. camera: 2 s at 0.25/s, 500. sqrt(2000 x 500) = 1000; (1 x 1500 + 3 x 1000) / 4 = 1125.
     #[test]
     fn points_are_rates_then_geometric_means_then_weighted() {
         let run = RunMetrics { phase_rates: vec![3.0, 2.0, 0.25], ..RunMetrics::default() };

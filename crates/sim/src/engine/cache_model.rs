@@ -199,9 +199,9 @@ impl Refill<'_> {
         }
     }
 
-    /// As if nothing was modified: price x bytes of what the CPU's nearer caches lack and its farther ones have, and the
-    /// bytes that none has. Of each cache is wanted what the nearer one lacks, which has its price, and what never fits
-    /// there, which has none as long as it is here.
+    /// As if nothing was modified: price x bytes of what the CPU's nearer caches lack and its farther ones have, and
+    /// the bytes that none has. Of each cache is wanted what the nearer one lacks, which has its price, and what never
+    /// fits there, which has none as long as it is here.
     fn cost_from_own_caches(&self, lacks: &[u64; Caches::MAX_LEVELS]) -> (u128, u64) {
         let (mut sum, mut wanted, mut fits) = (0, 0, 0);
         for (lack, cache) in lacks.iter().zip(&self.cache_model.of[self.cpu as usize]) {
@@ -455,7 +455,8 @@ mod tests {
         assert_eq!(pairs.run(&mut task, 2, 16), 16 * 3000);
     }
 
-    /// A quarter is modified on CPU 1; the rest is in neither its pair nor any other and comes from the first CPU's memory.
+    /// A quarter is modified on CPU 1; the rest is in neither its pair nor any other and comes from the first CPU's
+    /// memory.
     #[test]
     fn lines_from_elsewhere_are_counted_by_where_they_come_from() {
         let (mut pairs, mut task) = (Pairs::new(4), CacheHistory::default());

@@ -493,8 +493,8 @@ impl Engine {
         self.join_queue(task, cpu);
     }
 
-    /// The scheduler reports that a thread's CPU changed. It may keep a sleeping one on a run queue for a while (delayed
-    /// dequeue) and move it like any other.
+    /// The scheduler reports that a thread's CPU changed. It may keep a sleeping one on a run queue for a while
+    /// (delayed dequeue) and move it like any other.
     pub(super) fn task_migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
         let on_cpu = self.tasks.get(task as usize).and_then(|t| t.on_cpu);
         if on_cpu.is_some() && on_cpu == self.scheduling {

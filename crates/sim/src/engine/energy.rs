@@ -110,8 +110,8 @@ impl Engine {
         cluster.held.unwrap_or_else(own)
     }
 
-    /// What an idle state of a CPU saves over the next shallower one, mW. The first cluster state saves the CPU's part of
-    /// the cluster's static power too.
+    /// What an idle state of a CPU saves over the next shallower one, mW. The first cluster state saves the CPU's part
+    /// of the cluster's static power too.
     pub(super) fn saved_mw(&self, cpu: CpuId, state: usize) -> f64 {
         let states = self.machine.idle_states(cpu);
         let Some(above) = state.checked_sub(1) else { return 0.0 };

@@ -10,8 +10,8 @@
 //!            ~~~~*
 //! ```
 //!
-//! DEVIATION: what schedulers scale utilization by ([`crate::CpuView::freq_scale`]) changes with the clock, as where the
-//! hardware counts cycles; without counters Linux takes the new frequency for there as soon as it is asked for.
+//! DEVIATION: what schedulers scale utilization by ([`crate::CpuView::freq_scale`]) changes with the clock, as where
+//! the hardware counts cycles; without counters Linux takes the new frequency for there as soon as it is asked for.
 
 use fairground_machine::{CpuId, Opp};
 use fairground_workload::CapSource;

@@ -627,7 +627,8 @@ impl Engine {
         }
     }
 
-    /// 1: it wakes a parent that waits for any child, the last also one that waits for all (sync for a process, as the kernel does); then the thread is gone.
+    /// 1: it wakes a parent that waits for any child, the last also one that waits for all (sync for a process, as the
+    /// kernel does); then the thread is gone.
     fn exit(&mut self, cpu: CpuId, task: TaskId, phase: u8) -> Flow {
         if phase == 0 {
             return self.work(task, 1, &[SoftCost::Exit]);

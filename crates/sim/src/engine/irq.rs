@@ -168,8 +168,8 @@ impl Engine {
         self.queue.push(at, EngineEvent::Timer { cpu, task });
     }
 
-    /// The scheduler sets its own timer of a CPU. Moving it to later costs nothing: the event in the queue pushes itself
-    /// on when it comes too early.
+    /// The scheduler sets its own timer of a CPU. Moving it to later costs nothing: the event in the queue pushes
+    /// itself on when it comes too early.
     pub(super) fn set_sched_timer(&mut self, cpu: CpuId, at: Time) {
         let Some(c) = self.cpus.get_mut(cpu as usize) else {
             return self.fail_invariant(format!("a timer was set on CPU {cpu}, which does not exist"));

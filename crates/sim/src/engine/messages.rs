@@ -9,22 +9,23 @@
 //! | bytes / 64, rounded up | data | the reader | the CPUs that wrote it |
 //!
 //! Two own lines: of a pipe, that of the mutex and the readers' wait queue, which every call modifies, and that of head
-//! and tail with the writers' wait queue (`struct pipe_inode_info`: 24 bytes of mutex, 24 of each queue, then the rest); of
-//! a socket, that of the receive queue with its lock, and that of the sender's charge, which the task that frees a
-//! message gives back. A message of another CPU costs its reader `costs.message` by distance besides, once a read.
+//! and tail with the writers' wait queue (`struct pipe_inode_info`: 24 bytes of mutex, 24 of each queue, then the
+//! rest); of a socket, that of the receive queue with its lock, and that of the sender's charge, which the task that
+//! frees a message gives back. A message of another CPU costs its reader `costs.message` by distance besides, once a
+//! read.
 //!
 //! ```text
 //! writer  call, copy ====|~ mutex, lines ~*             * the message is there; a reader is woken
 //! reader           call =|~ mutex ~|= lines, copy =*    * room may be there; a writer is woken
 //! ```
 //!
-//! The mutex of a pipe is held for the copy and the lines, by writers and readers alike, in the order in which they come to
-//! it. A writer comes to it when its copy is done, and holds it from the copy's start if no other thread did.
+//! The mutex of a pipe is held for the copy and the lines, by writers and readers alike, in the order in which they
+//! come to it. A writer comes to it when its copy is done, and holds it from the copy's start if no other thread did.
 //! DEVIATION: a waiter spins, as in the kernel while the owner runs. DEVIATION: a waiting reader holds the mutex for
 //! the data that it would find when it comes. DEVIATION: head and tail change with the page only, of which 40 messages
 //! of 100 bytes go into one; the descriptor of the page, which each message changes, stands for them meanwhile. Fresh
-//! pages and the heads of a socket's messages are taken to be where they are used, as freed memory goes to lists of the CPU;
-//! a poll reads and takes nothing. What a look at an empty channel takes is paid when the reader is back.
+//! pages and the heads of a socket's messages are taken to be where they are used, as freed memory goes to lists of the
+//! CPU; a poll reads and takes nothing. What a look at an empty channel takes is paid when the reader is back.
 
 use std::collections::VecDeque;
 
@@ -121,7 +122,8 @@ impl Engine {
         control_ns + data_ns + self.copy_q20(bytes) / self.env.cpu(cpu).speed_q20
     }
 
-    /// 0: the call. 1: the mutex. 4: take what is there, or sleep for it. 2, 3: copied; wake a writer (3), pass on a wake.
+    /// 0: the call. 1: the mutex. 4: take what is there, or sleep for it. 2, 3: copied; wake a writer (3), pass on a
+    /// wake.
     pub(super) fn pipe_read(&mut self, cpu: CpuId, task: TaskId, phase: u8, id: ObjId, bytes: u32) -> Flow {
         if phase == 0 {
             self.want_bytes(task, bytes);

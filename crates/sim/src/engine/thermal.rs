@@ -4,9 +4,9 @@
 //! energy of a step -> mean power of each node -> temperatures -> governors that are due -> caps -> limits, clocks
 //! ```
 //!
-//! In every step of the machine's own length the network `C dT/dt = P + sum of (T_other - T) / R` is integrated with the
-//! mean power of the step by the classical Runge-Kutta method of fourth order: for constant power and a step that is short
-//! against C x R (files are held to that) as good as exact, and of IEEE + - * / only.
+//! In every step of the machine's own length the network `C dT/dt = P + sum of (T_other - T) / R` is integrated with
+//! the mean power of the step by the classical Runge-Kutta method of fourth order: for constant power and a step that
+//! is short against C x R (files are held to that) as good as exact, and of IEEE + - * / only.
 
 mod governor;
 

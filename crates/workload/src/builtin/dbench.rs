@@ -1,9 +1,9 @@
 //! dbench, as a closed loop: clients that think, pass through one shared serial section, and sometimes flush.
 //!
 //! What dbench 4.0 does with client.txt on a file system is here three times: CPU work of an operation, a lock of the
-//! file system that all clients go through, and a flush that sleeps. What file systems serialize for microseconds (journal,
-//! directories, allocation) they do under mutexes and read-write semaphores, whose waiters spin only while the holder runs:
-//! so does this one. With `ticket` it is a spin lock.
+//! file system that all clients go through, and a flush that sleeps. What file systems serialize for microseconds
+//! (journal, directories, allocation) they do under mutexes and read-write semaphores, whose waiters spin only while
+//! the holder runs: so does this one. With `ticket` it is a spin lock.
 
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! Structure after hackbench.c of rt-tests 0.84 and tools/perf/bench/sched-messaging.c, Linux 6.12: a group has as many
 //! channels as receivers; main makes the receivers of a group, then its senders, group by group. Every worker reports
 //! that it is ready and polls one shared descriptor; main writes a byte to it, which wakes all of them. A sender writes
-//! one message to each channel in turn, so all senders of a group sweep its channels in phase; a receiver reads all that
-//! come for it. Main waits for every worker.
+//! one message to each channel in turn, so all senders of a group sweep its channels in phase; a receiver reads all
+//! that come for it. Main waits for every worker.
 
 use std::sync::Arc;
 

@@ -10,13 +10,12 @@
 //! ```
 //!
 //! Tests: those of the app as workload-automation names them. Of a frame the app takes the time from its vsync until it
-//! is with the display (Android's FrameMetrics, total duration). Its penalty for jank begins at 12 ms. What threads ask of
-//! utilisation clamps: mail 003, whose tables are of Geekbench on the same phone ([`super::requests`]).
+//! is with the display (Android's FrameMetrics, total duration). Its penalty for jank begins at 12 ms. What threads ask
+//! of utilisation clamps: mail 003, whose tables are of Geekbench on the same phone ([`super::requests`]).
 //!
 //! The cost of a frame has not been published. The shares are estimates: app, RenderThread, GPU driver, SurfaceFlinger
-//! as
-//! 9 : 11 : 2 : 4 for a list. Their sum is bounded by the 136 mW of the mail: at 60 Hz and about 0.4 mW for a unit of capacity, 2
-//! to 4 ms of a large CPU.
+//! as 9 : 11 : 2 : 4 for a list. Their sum is bounded by the 136 mW of the mail: at 60 Hz and about 0.4 mW for a unit
+//! of capacity, 2 to 4 ms of a large CPU.
 
 use std::sync::Arc;
 
@@ -391,7 +390,8 @@ mod tests {
         assert_eq!(loops(&found("jankbench:duration=0.1"), APP)[1..], [1; 7], "no test without frames");
     }
 
-    /// What a CPU of capacity 1024 works for a frame, SurfaceFlinger's 400 us and five times 20 us of services included.
+    /// What a CPU of capacity 1024 works for a frame, SurfaceFlinger's 400 us and five times 20 us of services
+    /// included.
     #[test]
     fn each_test_has_its_costs_within_the_bounds_of_the_published_power() {
         let OptionKind::Choice(names) = OPTIONS[0].kind else { panic!("{:?}", OPTIONS[0].kind) };

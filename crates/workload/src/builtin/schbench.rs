@@ -1,8 +1,8 @@
 //! schbench as of March 2020 (masoncl/schbench 99faedc): message threads wake batches of workers.
 //!
-//! A worker spins until the wall clock has advanced by its cputime, puts itself on the list of its message thread, wakes
-//! that if it sleeps, and waits on a futex of its own. The message thread takes the list and one time stamp for all who
-//! are on it, wakes them one by one, waits until a thread is on the list again, and sleeps a while.
+//! A worker spins until the wall clock has advanced by its cputime, puts itself on the list of its message thread,
+//! wakes that if it sleeps, and waits on a futex of its own. The message thread takes the list and one time stamp for
+//! all who are on it, wakes them one by one, waits until a thread is on the list again, and sleeps a while.
 
 use std::sync::Arc;
 

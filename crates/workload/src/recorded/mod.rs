@@ -4,12 +4,13 @@
 //! what ended them. It comes from a trace, is written as a file ([`Recording::write`]) that is read like any workload,
 //! and becomes a [`Workload`] of recorded programs ([`crate::Op::Recorded`]).
 //!
-//! Work is what a CPU of capacity 1024 at its top frequency would have done in the time for which the thread was current.
-//! Part of that time was the kernel's: switching to it, interrupts, its own system calls, placing whom it woke. A trace
-//! does not tell how much. Work therefore *contains* these costs, and so do recorded programs when they run: time that
-//! the kernel takes while such a thread is current counts as work done. Nothing is counted twice, and on the machine and
-//! under the scheduler of the recording every step comes at its recorded moment. The price is that a scheduler whose
-//! wakeups cost more does not make such a thread slower, unless they cost more than all the work that follows.
+//! Work is what a CPU of capacity 1024 at its top frequency would have done in the time for which the thread was
+//! current. Part of that time was the kernel's: switching to it, interrupts, its own system calls, placing whom it
+//! woke. A trace does not show how much. Work therefore *contains* these costs, and so do recorded programs when they
+//! run: time that the kernel takes while such a thread is current counts as work done. Nothing is counted twice, and on
+//! the machine and under the scheduler of the recording every step comes at its recorded moment. The price is that a
+//! scheduler whose wakeups cost more does not make such a thread slower, unless they cost more than all the work that
+//! follows.
 //!
 //! ```
 //! use fairground_workload::recorded::{Recording, Step, Thread};
@@ -52,7 +53,8 @@ pub struct Thread {
     pub name: String,
     /// Its comm, at most 15 characters in kernels.
     pub comm: String,
-    /// The CPU it is born on as one of those that exist at the start; none: it is born where another thread's step says.
+    /// The CPU it is born on as one of those that exist at the start; none: it is born where another thread's step
+    /// says.
     pub born_on: Option<CpuId>,
     /// The CPU it is bound to as a per-CPU kernel thread.
     pub kthread_cpu: Option<CpuId>,

@@ -1,5 +1,5 @@
-//! Steps of a recorded thread in little memory: a step is a byte, or a byte and a number of seven bits a byte. A gigabyte
-//! of trace fits into a few tens of megabytes.
+//! Steps of a recorded thread in little memory: a step is a byte, or a byte and a number of seven bits a byte. A
+//! gigabyte of trace fits into a few tens of megabytes.
 
 /// What a recorded thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Files that mean harm, or that an accident has spoilt: each is read, or refused at a place, soon and in little memory.
+//! Files that mean harm, or that an accident has spoilt: each is read, or refused at a place, soon and in little
+//! memory.
 
 use std::time::{Duration, Instant};
 

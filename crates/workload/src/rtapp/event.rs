@@ -23,9 +23,9 @@ pub const EVENTS: &[&str] = &[
 /// over an AF_UNIX stream; `pipe_poll`, `socket_poll`: NAME; `execve`: a new program image, any value; `reap`: `"one"`
 /// or `"all"` children are waited for; `mark`: `"begin"`, `"steady"`, `"op"` or `"end"` for the workload's own score.
 /// `stamp`, `stamp_call`: NAME; `sample`: `{ "since": "birth"|"call"|"stamp", "ref": STAMP, "tally": NAME }`;
-/// `conclude`: TALLY; `enlist`, `call_listed`, `await_listed`: ROSTER; `serial`: `{ "ref": NAME, "hold": US, "lines": N }`;
-/// `draw_clamp`: `{ "util_min": [...], "weight": [...] }`; `cgroup`:
-/// `{ "ref": GROUP, "cpu.uclamp.min": PERCENT, "cpu.uclamp.max": PERCENT }`, written in this order.
+/// `conclude`: TALLY; `enlist`, `call_listed`, `await_listed`: ROSTER;
+/// `serial`: `{ "ref": NAME, "hold": US, "lines": N }`; `draw_clamp`: `{ "util_min": [...], "weight": [...] }`;
+/// `cgroup`: `{ "ref": GROUP, "cpu.uclamp.min": PERCENT, "cpu.uclamp.max": PERCENT }`, written in this order.
 pub const EXTENSIONS: &[&str] = &[
     "pipe_write",
     "pipe_read",

@@ -91,7 +91,8 @@ impl<'a> Source<'a> {
         self.boundary(span.end.min(line_end).min(span.start + SHOWN))
     }
 
-    /// The text to show with a mistake, and the byte at which it begins: all of it, but of long lines only what is near.
+    /// The text to show with a mistake, and the byte at which it begins: all of it, but of long lines only what is
+    /// near.
     fn excerpt(&self, span: Span) -> (String, usize) {
         let line = self.lines.partition_point(|start| *start <= span.start);
         let line_start = self.lines[line - 1];

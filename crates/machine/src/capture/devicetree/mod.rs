@@ -1,9 +1,9 @@
 //! A machine from a flattened device tree; sources are flattened by dtc before they come here.
 //!
-//! `nodes` is the tree and what its properties say, `blob` reads it. Of the tree `cpus` reads who there is, `map` who shares what, `caches`, `clocks` (with power
-//! and efficiency) and `states` their parts. Properties are those of the bindings in Linux,
-//! Documentation/devicetree/bindings: cpu/cpu-topology, cpu/cpu-capacity, cpu/idle-states, opp/opp-v2, arm/cpus, numa;
-//! they are read as the kernel reads them.
+//! `nodes` is the tree and what its properties say, `blob` reads it. Of the tree `cpus` reads who there is, `map` who
+//! shares what, `caches`, `clocks` (with power and efficiency) and `states` their parts. Properties are those of the
+//! bindings in Linux, Documentation/devicetree/bindings: cpu/cpu-topology, cpu/cpu-capacity, cpu/idle-states,
+//! opp/opp-v2, arm/cpus, numa; they are read as the kernel reads them.
 
 mod blob;
 mod caches;

@@ -108,8 +108,8 @@ pub(crate) fn account_idle_period(
 /// What a stay shorter than `needed_ns` cost more than the next shallower state would have, pJ.
 ///
 /// By definition of the target residency, a stay of just that length costs the same in both. From there on the deeper
-/// state saves `saved_mw`, and up to there it has as much to make good: (target residency - stay) x power saved. This is
-/// what the stay cost by the firmware's own figures; what transitions cost by the machine's is in the energy anyway.
+/// state saves `saved_mw`, and up to there it has as much to make good: (target residency - stay) x power saved. This
+/// is what the stay cost by the firmware's own figures; what transitions cost by the machine's is in the energy anyway.
 fn loss_pj(saved_mw: f64, needed_ns: u64, slept_ns: u64) -> u64 {
     // mW x ns = pJ. A state that saves nothing loses nothing; the cast turns a negative product into 0.
     (saved_mw * (needed_ns - slept_ns) as f64) as u64
@@ -124,8 +124,8 @@ mod tests {
         IdlePeriod { asked, reached, ..IdlePeriod::default() }
     }
 
-    /// Slept 1.4 ms where 1.5 was needed: above. In WFI for 2 ms where sleep needs 1.5: below, but not for 1.5005 ms, of
-    /// which leaving took 1 us.
+    /// Slept 1.4 ms where 1.5 was needed: above. In WFI for 2 ms where sleep needs 1.5: below, but not for 1.5005 ms,
+    /// of which leaving took 1 us.
     #[test]
     fn above_and_below_are_counted_as_cpuidle_does() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("sleep", 500_000, 1_500_000)];
@@ -146,8 +146,8 @@ mod tests {
         assert_eq!(stay.reached, 2);
     }
 
-    /// Asked for the deepest, the hardware got no further than `sleep`, which pays after 1.5 ms and saves 20 mW: stays of
-    /// 1 ms lose 0.5 ms x 20 mW = 10 uJ each; one of just 1.5 ms loses nothing; one in WFI never does.
+    /// Asked for the deepest, the hardware got no further than `sleep`, which pays after 1.5 ms and saves 20 mW: stays
+    /// of 1 ms lose 0.5 ms x 20 mW = 10 uJ each; one of just 1.5 ms loses nothing; one in WFI never does.
     #[test]
     fn a_stay_is_cut_if_the_state_that_was_reached_had_not_paid() {
         let deep = idle_state("cluster", 1_000_000, 5_000_000);

@@ -195,8 +195,8 @@ mod tests {
         assert_eq!(steady(3600).select(&states, &stopped), (1, true));
     }
 
-    /// A timer in 10 ms that always comes: the correction stays at unity. If wakes come after 5 ms it halves, by an eighth
-    /// of the way each time; after one: 8192 - 1024 + 512.
+    /// A timer in 10 ms that always comes: the correction stays at unity. If wakes come after 5 ms it halves, by an
+    /// eighth of the way each time; after one: 8192 - 1024 + 512.
     #[test]
     fn the_correction_learns_how_often_the_timer_is_waited_for() {
         let states = [idle_state("WFI", 0, 1_000), idle_state("sleep", 0, 1_500_000)];
@@ -234,8 +234,8 @@ mod tests {
         assert_eq!(steady(100).select(&states, &stopped), (1, true));
     }
 
-    /// Stays of 600 us are too short for what pays from 1.5 ms on, but rather that than spin; of 100 us, it would take longer
-    /// to leave than to stay.
+    /// Stays of 600 us are too short for what pays from 1.5 ms on, but rather that than spin; of 100 us, it would take
+    /// longer to leave than to stay.
     #[test]
     fn rather_stop_than_spin_if_it_can_be_left_in_time() {
         let mut states = [idle_state("POLL", 0, 0), idle_state("sleep", 500_000, 1_500_000)];
@@ -244,8 +244,8 @@ mod tests {
         assert_eq!(steady(100).select(&states, &outlook(FAR_NS, 4_000_000)), (0, false));
     }
 
-    /// The deepest pays from 100 ms on, stays are of 40 ms. The tick is kept in WFI, to look again. With the tick stopped
-    /// already nothing comes for 4 s: rather too deep than WFI for so long; with a timer in 50 ms rather WFI.
+    /// The deepest pays from 100 ms on, stays are of 40 ms. The tick is kept in WFI, to look again. With the tick
+    /// stopped already nothing comes for 4 s: rather too deep than WFI for so long; with a timer in 50 ms rather WFI.
     #[test]
     fn a_shallow_state_is_not_held_for_long_without_a_tick() {
         let states = [idle_state("WFI", 1_000, 1_000), idle_state("off", 500_000, 100_000_000)];

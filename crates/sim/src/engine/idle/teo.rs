@@ -200,9 +200,9 @@ mod tests {
         assert_eq!(Teo::new(3).select(&slow, &limited).0, 1);
     }
 
-    /// A timer in 2 ms that comes: a hit of the second bin. A wake after 1 ms of these: an intercept of the first. A far
-    /// timer and a wake after 2 ms: an intercept of the second. A far timer that comes: a hit beyond the tick. Counts
-    /// lose an eighth each time: 1024, 896, 784, 686.
+    /// A timer in 2 ms that comes: a hit of the second bin. A wake after 1 ms of these: an intercept of the first. A
+    /// far timer and a wake after 2 ms: an intercept of the second. A far timer that comes: a hit beyond the tick.
+    /// Counts lose an eighth each time: 1024, 896, 784, 686.
     #[test]
     fn a_stay_goes_into_the_bin_of_its_length_as_hit_or_intercept() {
         let mut teo = Teo::new(3);

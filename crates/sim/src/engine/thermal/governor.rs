@@ -1,9 +1,9 @@
 //! Thermal governors: frequency caps from the temperature of a zone.
 //!
-//! DEVIATION: step-wise is that of 6.12 for all schedulers: in 6.1 a temperature that falls above the trip gives nothing
-//! back, one below it an operating point a look, and there is no hysteresis. The power allocator takes a CPU for as loaded
-//! as it was not idle, as kernels up to 5.10 do; 6.1 and 6.12 go by the scheduler's utilization of its capacity, which
-//! shows a busy CPU at a slow clock as less loaded.
+//! DEVIATION: step-wise is that of 6.12 for all schedulers: in 6.1 a temperature that falls above the trip gives
+//! nothing back, one below it an operating point a look, and there is no hysteresis. The power allocator takes a CPU
+//! for as loaded as it was not idle, as kernels up to 5.10 do; 6.1 and 6.12 go by the scheduler's utilization of its
+//! capacity, which shows a busy CPU at a slow clock as less loaded.
 
 use fairground_machine::{FreqDomain, Machine, Opp, ThermalGovernor, ThermalZone};
 
@@ -73,8 +73,8 @@ impl ZoneGovernor {
         self.caps.iter().find(|(d, _)| *d == domain).and_then(|(_, cap)| *cap)
     }
 
-    /// A look at the zone. `opp`: the present operating point of each frequency domain; `idle_ns`: how long each CPU has
-    /// been idle so far.
+    /// A look at the zone. `opp`: the present operating point of each frequency domain; `idle_ns`: how long each CPU
+    /// has been idle so far.
     pub(super) fn look(&mut self, machine: &Machine, zone: &ThermalZone, mc: i32, opp: &[u32], idle_ns: &[u64]) {
         let rise = self.last_mc.map_or(0, |last| mc - last);
         match &mut self.state {
@@ -195,8 +195,8 @@ mod tests {
         ThermalZone { name: "z".into(), node: 0, polling_ns: 1000, cools: vec![(0, 1.0)], governor }
     }
 
-    /// Trip 80, hysteresis 5: one point less a look while rising, one back while falling above 75 (but capped still), all
-    /// back below it.
+    /// Trip 80, hysteresis 5: one point less a look while rising, one back while falling above 75 (but capped still),
+    /// all back below it.
     #[test]
     fn step_wise_follows_the_trend_above_the_trip_and_lets_go_below_the_hysteresis() {
         let (machine, zone) = (machine(), zone(ThermalGovernor::StepWise { trip_mc: 80_000, hysteresis_mc: 5_000 }));
@@ -210,7 +210,8 @@ mod tests {
         assert_eq!(caps, [n, n, Some(3), Some(2), Some(1), Some(1), Some(2), Some(3), Some(3), Some(3), n, n]);
     }
 
-    /// Sustainable 300 mW, 70 to 80 degrees: 30 mW per kelvin too hot, 60 per kelvin too cold, 6 per kelvin and look summed.
+    /// Sustainable 300 mW, 70 to 80 degrees: 30 mW per kelvin too hot, 60 per kelvin too cold, 6 per kelvin and look
+    /// summed.
     #[test]
     fn the_budget_is_what_is_sustainable_and_a_controllers_answer_to_the_error() {
         let (switch_on_mc, control_mc, sustainable_mw) = (70_000, 80_000, 300.0);
