@@ -12,7 +12,7 @@ pub enum FairError {
     UnknownPreset {
         /// The name that was not found.
         name: String,
-        /// The whole scheduler name.
+        /// The whole name of the scheduler, as the user wrote it.
         text: String,
         /// The valid name that is most similar; `None` if none is similar.
         nearest: Option<String>,
@@ -25,7 +25,7 @@ pub enum FairError {
     UnknownFeature {
         /// The name that was not found.
         name: String,
-        /// The whole scheduler name.
+        /// The whole name of the scheduler, as the user wrote it.
         text: String,
         /// The valid name that is most similar; `None` if none is similar.
         nearest: Option<String>,
@@ -37,15 +37,15 @@ pub enum FairError {
         feature: String,
         /// The value that the feature does not have.
         value: String,
-        /// The values it has.
+        /// The values that the feature has.
         expected: String,
     },
     /// A switch was given a value, or a feature with several values none.
     #[error("`{given}` in `{text}`: {problem}")]
     BadForm {
-        /// The part of the name.
+        /// The part of the name that has the wrong form.
         given: String,
-        /// The whole scheduler name.
+        /// The whole name of the scheduler, as the user wrote it.
         text: String,
         /// What is wrong and what was expected.
         problem: String,
@@ -83,7 +83,7 @@ pub enum FairError {
     BadPartition {
         /// Name of the partition.
         partition: String,
-        /// CPUs of the machine.
+        /// Number of CPUs of the machine.
         nr_cpus: usize,
     },
     /// Two masks of one level overlap without being equal.

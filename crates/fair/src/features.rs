@@ -256,7 +256,7 @@ impl Features {
         FEATURES[id].values.get(usize::from(self.get(id))) == Some(&word)
     }
 
-    /// The preset it started from.
+    /// Name of the preset to which changes were made.
     pub fn preset_name(&self) -> &'static str {
         self.preset.name
     }

@@ -34,19 +34,19 @@ pub enum Field<'a> {
     Number(&'a mut dyn Number),
     /// A set of CPUs.
     Mask(&'a mut CpuMask),
-    /// A struct in the struct.
+    /// A struct that is a member.
     Struct(&'a mut dyn Fields),
     /// An array, by its elements.
     List(Vec<Field<'a>>),
 }
 
-/// A struct by its members.
+/// A struct whose members can be visited.
 pub trait Fields {
     /// Calls `visit` for each member that is not a pointer, in the header's order.
     fn fields(&mut self, visit: &mut dyn FnMut(&'static str, Field<'_>));
 }
 
-/// A number of some width.
+/// An integer that is a member of a struct.
 pub trait Number {
     /// The value, widened to a type that holds every member.
     fn get(&self) -> i128;

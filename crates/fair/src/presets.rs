@@ -9,9 +9,9 @@ use crate::timeline::{self, Release, TIMELINES};
 /// A kernel as a set of feature values.
 #[derive(Debug)]
 pub struct Preset {
-    /// As typed after `fair:`.
+    /// Name of the preset, as the user writes it after `fair:`.
     pub name: &'static str,
-    /// What it stands for and where its values come from.
+    /// The kernel that the preset stands for, and where its values come from.
     pub text: &'static str,
     release: Release,
     kind: Kind,

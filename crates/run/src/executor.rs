@@ -27,11 +27,11 @@ struct Column {
     seeds: Vec<u64>,
 }
 
-/// Identifies a column in [`Outcomes`].
+/// Identifies a column, one scheduler of one experiment with a list of seeds, in [`Outcomes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked(usize);
 
-/// The columns to run.
+/// Runs the columns that were added to it, and takes from the store the results that are there.
 #[derive(Default)]
 pub struct Executor {
     columns: Vec<Column>,

@@ -153,7 +153,7 @@ pub struct Logs {
 /// Files that a run writes.
 #[derive(Default)]
 pub struct Outputs {
-    /// Trace of its events.
+    /// Trace of the run's events; `None` if no trace is requested.
     pub trace: Option<Trace>,
     /// Its logs. If the logs cannot be written, the run has failed.
     pub logs: Option<Logs>,

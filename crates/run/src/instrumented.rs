@@ -72,7 +72,7 @@ impl Call {
         Call::FrequencyChanged,
     ];
 
-    /// Its name in messages.
+    /// Name of the call in messages.
     pub fn word(self) -> &'static str {
         match self {
             Call::Boot => "boot",
@@ -103,7 +103,7 @@ impl Call {
 pub struct CallSite {
     /// The method that is called.
     pub call: Call,
-    /// The CPU that makes it.
+    /// The CPU on which the scheduler is called.
     pub cpu: CpuId,
     /// The task that the call is about; `None` for a call that is about a CPU only.
     pub task: Option<TaskId>,

@@ -50,9 +50,9 @@ pub enum Incompatible {
     TooManyCpus {
         /// The kernel, as the user wrote it (`linux:NAME`).
         sched: String,
-        /// CPUs of the machine.
+        /// Number of CPUs of the machine.
         cpus: usize,
-        /// CONFIG_NR_CPUS of the kernel.
+        /// Most CPUs that the kernel supports (CONFIG_NR_CPUS).
         max: u32,
         /// Source tree of the kernel.
         tree: PathBuf,

@@ -31,7 +31,7 @@ impl Key {
         Key(hash.digest128())
     }
 
-    /// Its bytes, least significant first.
+    /// The key as bytes, least significant first.
     pub fn bytes(self) -> [u8; 16] {
         self.0.to_le_bytes()
     }

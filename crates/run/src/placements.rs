@@ -16,15 +16,15 @@ pub struct Placement {
     kind: u8,
     /// Id of the placed task.
     pub task: u32,
-    /// The task's previous CPU.
+    /// The task's previous CPU; at a fork, the parent's CPU.
     pub prev: u32,
     /// The CPU that the scheduler chose.
     pub chosen: u32,
     /// Index of the rule into [`Placements::rules`].
     pub rule: u16,
-    /// CPUs probed by a wakeup.
+    /// Number of CPUs that a wakeup has probed for idleness.
     pub probes: u32,
-    /// CPUs looked at by a fork or exec.
+    /// Number of CPUs that a fork or exec has looked at in group statistics.
     pub group_cpus: u32,
 }
 
@@ -43,7 +43,7 @@ impl Placement {
         Placement { time, kind, task, prev, chosen, rule, probes, group_cpus }
     }
 
-    /// `wake`, `fork` or `exec`.
+    /// Kind of the decision: `wake`, `fork` or `exec`.
     pub fn kind(&self) -> &'static str {
         KINDS.get(usize::from(self.kind)).copied().unwrap_or("unknown")
     }
@@ -63,9 +63,9 @@ pub struct Placements {
     pub rules: Vec<String>,
     /// Virtual time that the run took, s.
     pub seconds: f64,
-    /// Migrations of all tasks.
+    /// Number of migrations of all tasks.
     pub migrations: u64,
-    /// Migrations by load balancing.
+    /// Number of migrations by load balancing.
     pub balanced: u64,
     /// 99th percentile of the time from the start of a wakeup until the woken task can work, ns.
     pub wakeup_latency_p99_ns: u64,

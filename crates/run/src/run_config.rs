@@ -26,7 +26,7 @@ pub struct RunConfig {
     pub governor: Governor,
     /// The cpuidle governor.
     pub idle: IdleGovernor,
-    /// Limits of utilization clamps.
+    /// System-wide limits of utilization clamps (the sysctls `sched_util_clamp_*`).
     pub clamps: ClampLimits,
     /// Ambient temperature, thousandths of a degree Celsius; `None`: that of the machine file.
     pub ambient_mc: Option<i32>,
@@ -159,7 +159,7 @@ impl RunConfig {
     /// Checks that the settings go together.
     ///
     /// # Errors
-    /// Settings that do not.
+    /// If they do not.
     pub fn consistent(&self) -> Result<(), ExperimentError> {
         let (min, max) = (self.clamps.min, self.clamps.max);
         match min > max {
@@ -169,7 +169,7 @@ impl RunConfig {
     }
 }
 
-/// The texts of the warnings.
+/// The texts of the warnings, if the workload ends.
 ///
 /// # Errors
 /// A warning that the workload never ends.

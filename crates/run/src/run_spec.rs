@@ -61,9 +61,9 @@ pub struct RunSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// Replaced by the value, in the unit of the file.
+    /// The figure is replaced by the value, in the unit of the file.
     To,
-    /// Multiplied by the value.
+    /// The figure is multiplied by the value.
     Times,
 }
 
@@ -85,7 +85,7 @@ pub enum RunSpecError {
     NotAmongInputs {
         /// `machine`, `workload` or `scheduler`.
         what: &'static str,
-        /// As the spec names it.
+        /// The name in the spec.
         name: String,
     },
     /// The machine is unknown, or invalid after the perturbation.
@@ -113,7 +113,7 @@ pub enum RunSpecError {
     Library {
         /// The scheduler, as the spec names it.
         sched: String,
-        /// What the system says.
+        /// The error of the system.
         cause: io::Error,
     },
     /// A setting does not exist, or does not take its value.

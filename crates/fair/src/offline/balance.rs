@@ -10,7 +10,7 @@ use crate::rules;
 use crate::sequence::{Host, RunQueues, Source};
 use crate::world::World;
 
-/// The arguments of an attempt.
+/// The arguments of an attempt to balance a domain (load_balance).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BalanceInput {
     /// The destination CPU, which balances or for which another CPU does.
@@ -38,7 +38,7 @@ pub struct SourceQueue {
     pub tasks: Vec<u32>,
 }
 
-/// What happened in an attempt.
+/// A step of an attempt to balance a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// A busiest group was found.
@@ -63,7 +63,7 @@ pub enum Move {
     },
 }
 
-/// The result of an attempt.
+/// The result of an attempt to balance a domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BalanceResult {
     /// False: another CPU balances this domain.

@@ -29,9 +29,9 @@ pub struct Placing {
     pub task: u32,
     /// The current task of `this_cpu`, which may be interrupted; none: it idles.
     pub current: Option<u32>,
-    /// ns, clock of `this_cpu`.
+    /// Clock of `this_cpu`, ns.
     pub now: u64,
-    /// select_task_rq runs on this CPU.
+    /// The CPU that decides: select_task_rq runs on it.
     pub this_cpu: CpuId,
     /// The kernel's wake flags: `FG_WF_*`, combined.
     pub flags: u32,
@@ -97,7 +97,7 @@ impl PolicySandbox {
         self.queues.world.cpus.len()
     }
 
-    /// The system, to be overwritten.
+    /// The global state of the policy, to be overwritten.
     pub fn sys_mut(&mut self) -> &mut FgSys {
         self.queues.world.sys_mut()
     }
@@ -164,7 +164,7 @@ impl PolicySandbox {
         self.queues.world.point(cpu as usize, to);
     }
 
-    /// The pointers of a CPU.
+    /// The tasks that the pointers of a CPU point at.
     pub fn pointers(&self, cpu: CpuId) -> Pointers {
         self.queues.world.pointers(cpu as usize)
     }

@@ -15,11 +15,11 @@ use crate::world::World;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemoteWake {
     pub task: TaskId,
-    /// It slept on another CPU.
+    /// Whether the task slept on another CPU.
     pub migrated: bool,
 }
 
-/// Work for the stopper.
+/// Work that the stopper of a CPU is to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StopWork {
     /// Move a task to `dest` if it is still here.
@@ -64,7 +64,7 @@ impl PendingWork {
 pub(crate) struct SimState {
     pub topology: Topology,
     pub pending: Vec<PendingWork>,
-    /// CPU of the present call.
+    /// CPU on which the engine has called the scheduler.
     pub here: CpuId,
     /// Some task or group asks for a clamp.
     pub clamps_requested: bool,

@@ -245,7 +245,7 @@ impl Fair {
         }
     }
 
-    /// sched_ttwu_pending, on the target.
+    /// sched_ttwu_pending: enqueues the tasks on the wake list of `cpu`, which is the target.
     pub(crate) fn drain_wake_list(&mut self, env: &mut Env, cpu: usize) {
         self.queues.world.cpus[cpu].ttwu_pending = 0;
         let mut list = std::mem::take(&mut self.sim.pending[cpu].wake_list);

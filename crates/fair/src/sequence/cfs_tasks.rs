@@ -87,7 +87,7 @@ impl CfsTasks {
         Some(self.links[task as usize].newer).filter(|task| *task != NONE)
     }
 
-    /// Tasks of a queue.
+    /// Number of tasks on the queue of `cpu`.
     pub fn len(&self, cpu: usize) -> usize {
         self.queues[cpu].len
     }

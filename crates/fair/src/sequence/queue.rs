@@ -168,7 +168,7 @@ impl RunQueues {
         self.check_preempt(host, to as usize, task);
     }
 
-    /// set_task_cpu and its price.
+    /// set_task_cpu, and the cost of the migration.
     pub fn set_task_cpu<H: Host>(&mut self, host: &mut H, task: TaskId, to: CpuId, cause: MigrateCause) {
         let from = std::mem::replace(&mut self.world.task_mut(task).cpu, to as i32) as CpuId;
         host.charge(SoftCost::Migrate, 1);

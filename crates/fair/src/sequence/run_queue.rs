@@ -130,7 +130,7 @@ impl VruntimeQueue {
         self.entries.last().map(|(_, task)| *task)
     }
 
-    /// The one after it.
+    /// The task after the leftmost.
     pub fn second(&self) -> Option<TaskId> {
         self.entries.len().checked_sub(2).map(|at| self.entries[at].1)
     }

@@ -10,13 +10,13 @@ use crate::FairError;
 pub struct Level {
     /// `SMT`, `CLS`, `MC`, `PKG`, `NODE`, `NUMA12`, ...
     pub name: String,
-    /// `FG_LEVEL_*`; NUMA levels count up.
+    /// `FG_LEVEL_*`; each further NUMA level has the next number.
     pub id: u32,
-    /// What the level says of its CPUs.
+    /// Flags of the level's domains: `FG_SD_*`, combined.
     pub flags: u32,
     /// For each CPU, the CPUs that it shares the level with, including itself.
     pub masks: Vec<CpuMask>,
-    /// SLIT distance, for NUMA levels.
+    /// SLIT distance of a NUMA level; `None` for other levels.
     pub distance: Option<u32>,
     /// That distance is beyond the machine's node reclaim distance.
     pub is_far: bool,
@@ -206,7 +206,7 @@ impl Level {
         sd
     }
 
-    /// Spec 1.3, adjustment 2.
+    /// Adjusts a NUMA domain (spec 1.3, adjustment 2).
     fn adjust_numa(&self, sd: &mut FgDomain) {
         if self.distance.is_none() {
             return;

@@ -29,7 +29,7 @@ use crate::{FairError, Features};
 pub struct Options {
     /// Exclusive cpusets, each a partition with domains of its own. CPUs in none of them form one more partition.
     pub partitions: Vec<CpuMask>,
-    /// CPUs without domains (isolcpus).
+    /// CPUs that have no domains (isolcpus).
     pub isolated: CpuMask,
 }
 

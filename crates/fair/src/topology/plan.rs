@@ -12,7 +12,7 @@ pub type RingId = usize;
 /// One CPU's domain at one level.
 #[derive(Clone, Debug)]
 pub struct DomainNode {
-    /// Index into the levels.
+    /// The level of the domain, as its index into the list of levels.
     pub level: usize,
     /// The next larger domain of the same CPU; `None` for the top one.
     pub parent: Option<DomainId>,
@@ -35,7 +35,7 @@ pub struct GroupNode {
     pub sg: FgGroup,
 }
 
-/// Groups in ring order.
+/// The groups of a domain in the order of their circular list.
 pub type Ring = Vec<GroupNode>;
 
 /// All domains of all partitions.
@@ -60,7 +60,7 @@ impl Plan {
         self.chain_ids(cpu).map(|id| &self.domains[id])
     }
 
-    /// The same as indices.
+    /// The chain of domains of a CPU as indices, bottom to top.
     pub fn chain_ids(&self, cpu: CpuId) -> impl Iterator<Item = DomainId> + '_ {
         std::iter::successors(self.lowest[cpu as usize], |id| self.domains[*id].parent)
     }

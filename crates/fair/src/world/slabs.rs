@@ -9,7 +9,7 @@ use crate::storage::{Pool, Slab};
 /// The tasks that the pointers of a CPU point at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pointers {
-    /// Current fair or RT task.
+    /// The current fair or RT task; `None` for the idle task or the stopper.
     pub curr: Option<u32>,
     /// The buddy of feature NEXT_BUDDY (cfs_rq->next).
     pub next: Option<u32>,
@@ -84,7 +84,7 @@ impl World {
         &self.sys[0]
     }
 
-    /// The system, for writing.
+    /// The global state of the policy, for writing.
     pub fn sys_mut(&mut self) -> &mut FgSys {
         &mut self.sys[0]
     }
@@ -93,7 +93,7 @@ impl World {
         &self.tasks[task as usize]
     }
 
-    /// A task, for writing.
+    /// The policy's struct of a task, for writing.
     pub fn task_mut(&mut self, task: u32) -> &mut FgTask {
         &mut self.tasks[task as usize]
     }
@@ -164,7 +164,7 @@ impl World {
         (rq.fair.next, rq.fair.last, rq.fair.skip) = (next, last, skip);
     }
 
-    /// The pointers of a CPU.
+    /// The tasks that the pointers of a CPU point at.
     pub fn pointers(&self, cpu: usize) -> Pointers {
         let rq = &self.cpus[cpu];
         // SAFETY: each null, or a task of the pool.

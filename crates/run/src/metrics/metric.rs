@@ -37,7 +37,7 @@ pub struct Metric {
     pub name: String,
     /// Unit: `us`, `ops/s`, `count`.
     pub unit: String,
-    /// Which way is better.
+    /// Whether greater or smaller values are better.
     pub better: Better,
     /// What it measures, in one line.
     pub meaning: String,

@@ -286,7 +286,7 @@ fn lost_j(stats: &IdleStats) -> f64 {
     stats.lost_pj as f64 / 1e12
 }
 
-/// 0 if `whole` is 0.
+/// `part` in percent of `whole`; 0 if `whole` is 0.
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;

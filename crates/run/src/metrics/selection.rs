@@ -12,7 +12,7 @@ use fairground_machine::nearest;
 /// A selection of figures: `usual`, `all`, or names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// Those that fit a screen.
+    /// The metrics that tables show by default; they fit a screen.
     Usual,
     /// All that the run reports.
     All,
@@ -26,7 +26,7 @@ pub enum Selection {
 #[diagnostic(help("{help}"))]
 pub struct SelectionError {
     metric: String,
-    /// The nearest, and all.
+    /// The most similar name, and all names.
     help: String,
 }
 

@@ -12,9 +12,9 @@ use crate::sched_spec::SchedSpec;
 /// Content of the files that specs name. No file of this computer is read, so a name means the same on every computer.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
-    /// Texts of machine files.
+    /// Texts of machine files, by the names in specs.
     pub machines: BTreeMap<String, String>,
-    /// Contents of workload files.
+    /// Contents of workload files, by the names in specs.
     pub workloads: BTreeMap<String, Vec<u8>>,
     /// Built kernels, by what follows `linux:`.
     pub kernels: BTreeMap<String, KernelInput>,
@@ -25,7 +25,7 @@ pub struct Inputs {
 pub struct KernelInput {
     /// Content of the kernel's shared object.
     pub library: Vec<u8>,
-    /// CONFIG_HZ and CONFIG_NR_CPUS, if known.
+    /// CONFIG_HZ and CONFIG_NR_CPUS of the kernel; `None` if they are not known.
     pub built_with: Option<(u32, u32)>,
 }
 

@@ -16,7 +16,7 @@ const LOCK: &str = "lock";
 
 /// Why a directory is refused.
 pub enum Refusal {
-    /// What the system says.
+    /// The error of the system.
     System(io::Error),
     /// What is wrong, and what to do.
     Words(String),
@@ -76,10 +76,10 @@ pub fn earlier_layout(dir: &Path) -> Option<&'static str> {
 /// page. So the loss of results with a damaged write-ahead log is noticed.
 pub struct Guard(Flock<File>);
 
-/// Content of the lock's line.
+/// What the lock file records of the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noted {
-    /// Results after the last commit.
+    /// Number of results after the last commit.
     pub results: u64,
     /// Whether a process met a damaged page.
     pub damaged: bool,

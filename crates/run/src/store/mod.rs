@@ -75,7 +75,7 @@ const SCHEMA: [&str; 4] = [
     "CREATE TABLE documents (name TEXT PRIMARY KEY, text TEXT NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID",
 ];
 
-/// A directory of results.
+/// A store of the results of runs: a directory with a database.
 pub struct Store {
     dir: PathBuf,
     /// `None` if the store is open for reading only.
@@ -107,7 +107,7 @@ pub enum StoreError {
         /// What is wrong with it.
         cause: String,
     },
-    /// An earlier version's store.
+    /// The store was written by an earlier version of this program.
     #[error("{path} is a store of an earlier fairground ({layout}), which this one does not read")]
     #[diagnostic(help("name another directory, or remove this one: its runs are made again"))]
     Earlier {
@@ -116,7 +116,7 @@ pub enum StoreError {
         /// Describes the layout of the earlier version.
         layout: &'static str,
     },
-    /// A later version's store.
+    /// The store was written by a later version of this program.
     #[error("the store {path} is of version {version}, and this program knows version {FORMAT}")]
     #[diagnostic(help("use a newer fairground, or name another directory"))]
     Newer {
@@ -448,7 +448,7 @@ impl State {
         Mutex::new(State { db, synced: Instant::now(), results, damaged: false, lists: BTreeMap::new() })
     }
 
-    /// The inner error describes damage.
+    /// The result of a key; `None` if there is none. The inner error describes damage.
     fn get(&mut self, key: Key) -> rusqlite::Result<Result<Option<Record>, &'static str>> {
         let Some(found) = entry(&self.db, key)? else { return Ok(Ok(None)) };
         let Some(content) = found.content else { return Ok(Err("there is an entry and no result")) };

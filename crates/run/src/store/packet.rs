@@ -11,7 +11,7 @@ use super::record::{digest, MetricList, Record};
 use crate::key::Key;
 use crate::metrics::Metric;
 
-/// These results as bytes.
+/// Packs results into bytes, which [`unpack`] reads.
 pub fn pack(records: &[(Key, Record)]) -> Vec<u8> {
     let mut lists: BTreeMap<[u8; 16], String> = BTreeMap::new();
     let mut rows = Vec::new();

@@ -60,7 +60,7 @@ impl MetricList {
     }
 }
 
-/// xxh3-128, least significant byte first.
+/// The xxh3-128 hash of `bytes`, least significant byte first.
 pub fn digest(bytes: &[u8]) -> [u8; 16] {
     xxh3_128(bytes).to_le_bytes()
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Design, Levels, Range};
 
-/// Most levels of an axis.
+/// Largest number of levels of an axis.
 const MAX_LEVELS: usize = 10_000;
 
 /// The elements of a list of levels: at least one, and none twice.
@@ -31,7 +31,7 @@ pub(super) fn listed<'a>(node: &Node<'a>) -> FileResult<Vec<Node<'a>>> {
     Ok(levels)
 }
 
-/// A level as data.
+/// Reads a level: a number, a string or a boolean.
 pub(super) fn value(node: &Node) -> FileResult<Value> {
     match &node.tree.data {
         Data::Bool(value) => Ok((*value).into()),

@@ -33,7 +33,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Its name with further options.
+    /// The name with a further option.
     pub fn with(&self, piece: &str) -> String {
         let bare = self.file.as_ref() == Some(&self.typed) || !self.typed.contains(':');
         match (piece, bare) {

@@ -68,7 +68,7 @@ pub struct SweepFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Design {
-    /// Every level with every other.
+    /// All combinations of levels.
     Grid,
     /// Random points: a Latin hypercube.
     Random,
@@ -107,9 +107,9 @@ pub enum Kind {
     Sched,
     /// A feature of the scheduler, off or on.
     Feature,
-    /// An option of the workload.
+    /// An option of the workload, by its value.
     Option,
-    /// A figure of the machine.
+    /// A figure of the machine, perturbed.
     Figure,
     /// A setting of the run.
     Setting,

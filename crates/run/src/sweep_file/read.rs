@@ -16,7 +16,7 @@ use crate::run_config::RunConfig;
 use crate::run_spec::Inputs;
 use crate::sched_spec::SchedSpec;
 
-/// Most runs at each point.
+/// Largest number of runs at each point.
 const MAX_SEEDS: u32 = 1_000_000;
 /// Most points of a draw, which are kept in memory; those of a grid are not.
 const MAX_POINTS: u32 = 65_536;

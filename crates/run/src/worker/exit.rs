@@ -17,13 +17,13 @@ const LINES_MAX: usize = 20;
 /// How a worker ended.
 #[derive(Debug)]
 pub enum End {
-    /// It sent an answer.
+    /// The worker sent an answer.
     Answered,
     /// The code under test reported it.
     Fault(String),
-    /// It ended by itself without an answer.
+    /// The worker ended by itself without an answer.
     Died(ExitStatus),
-    /// Its answer cannot be read.
+    /// The answer cannot be read.
     Garbage,
     /// The run exceeded its limit of CPU time.
     CpuLimit,
@@ -33,7 +33,7 @@ pub enum End {
     Asleep(Duration),
     /// The run was stopped.
     Stopped,
-    /// It could not be watched.
+    /// The worker could not be watched.
     Lost(String),
 }
 

@@ -14,7 +14,7 @@ use crate::speed::SpeedMeasurement;
 /// One run, with everything that it depends on: the worker reads no other file.
 #[derive(Serialize, Deserialize)]
 pub struct Job {
-    /// Text of a machine file.
+    /// The machine, as text of a machine file.
     pub machine: String,
     /// The workload, after it was checked against the machine.
     pub workload: Workload,
@@ -48,7 +48,7 @@ pub enum JobKind {
     },
     /// Compares a kernel's decisions with those of our policy.
     Agree {
-        /// Features of our policy.
+        /// The features of our policy, as a name of a `fair:` scheduler.
         preset: String,
         /// Whether the picks of the next task are compared too.
         picks: bool,

@@ -75,7 +75,7 @@ impl Workers {
         }
     }
 
-    /// The host time of a run.
+    /// Measures the host time of a run.
     ///
     /// # Errors
     /// Why there is none.

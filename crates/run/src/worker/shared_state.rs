@@ -59,7 +59,7 @@ impl Shared {
     }
 }
 
-/// A mapping of the memory.
+/// A mapping of [`Shared`] into this process.
 pub struct SharedState(NonNull<Shared>);
 
 // SAFETY: everything behind the pointer is atomic, and the mapping lives as long as this.
@@ -108,7 +108,7 @@ impl SharedState {
         s.call.store(site.call as u64 + 1, Relaxed);
     }
 
-    /// The call has returned.
+    /// Records that the call has returned.
     pub fn leave(&self) {
         self.shared().call.store(0, Relaxed);
     }
@@ -123,7 +123,7 @@ impl SharedState {
         self.shared().time.load(Relaxed)
     }
 
-    /// The call in progress.
+    /// The call in progress; `None` between calls.
     pub fn site(&self) -> Option<CallSite> {
         let s = self.shared();
         let call = *Call::ALL.get(usize::try_from(s.call.load(Relaxed)).ok()?.checked_sub(1)?)?;

@@ -170,7 +170,7 @@ impl Watch {
         end
     }
 
-    /// Which limit is exceeded.
+    /// The limit that is exceeded; `None` if none is.
     fn overrun(&mut self) -> Option<End> {
         // The clock of a process that is ending cannot be read.
         let cpu = self.cpu_time().unwrap_or(self.last_cpu);

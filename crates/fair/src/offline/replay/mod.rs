@@ -51,7 +51,7 @@ pub enum InitialState {
 pub struct ReplayConfig {
     /// Ticks per second (CONFIG_HZ).
     pub hz: u32,
-    /// schedutil set the clocks.
+    /// Whether schedutil set the frequencies in the recording.
     pub schedutil: bool,
     /// The state in which it begins.
     pub initial: InitialState,

@@ -9,7 +9,7 @@ use fairground_sim::MigrateCause;
 use super::super::{Host, RunQueues, Source};
 use crate::ffi::*;
 
-/// The result of an attempt.
+/// The result of an attempt to balance a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attempt {
     /// False: another CPU balances this domain.
