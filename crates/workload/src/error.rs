@@ -13,7 +13,7 @@ pub enum WorkloadError {
     /// The name is neither a built-in nor a file.
     #[error("no workload `{name}`: neither a built-in nor a file of that name")]
     Unknown {
-        /// What was asked for.
+        /// The name that was not found, as the user wrote it.
         name: String,
         /// The nearest name and the list.
         #[help]
@@ -24,7 +24,7 @@ pub enum WorkloadError {
     UnknownOption {
         /// Name of the workload.
         workload: String,
-        /// What was asked for.
+        /// The option that was not found, as the user wrote it.
         option: String,
         /// The nearest name and the list.
         #[help]
@@ -63,9 +63,9 @@ pub enum WorkloadError {
     #[error("{at}: not UTF-8: byte {byte:#04x}")]
     #[diagnostic(help("rt-app files are UTF-8 text; this one may be compressed or in another encoding"))]
     NotUtf8 {
-        /// File, line and column.
+        /// Position of the error: file, line and column.
         at: Position,
-        /// The first offending byte.
+        /// The first byte that is not valid UTF-8.
         byte: u8,
     },
     /// Something in the file is wrong.
@@ -79,7 +79,7 @@ pub enum WorkloadError {
         workload: String,
         /// What the validation found.
         problem: Box<Problem>,
-        /// What to do about it.
+        /// How to correct it.
         #[help]
         help: String,
     },
@@ -89,11 +89,11 @@ pub enum WorkloadError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{at}: {message}")]
 pub struct FileError {
-    /// File, line and column.
+    /// Position of the error: file, line and column.
     pub at: Position,
     /// What is wrong, naming the key.
     pub message: String,
-    /// The text around it.
+    /// The text around the position.
     #[source_code]
     pub source_code: NamedSource<String>,
     /// The place in the text, bytes.

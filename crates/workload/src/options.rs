@@ -9,11 +9,11 @@ use crate::error::WorkloadError;
 pub struct OptionInfo {
     /// Name as typed on the command line.
     pub name: &'static str,
-    /// What values it takes.
+    /// Values that the option takes.
     pub kind: OptionKind,
     /// The default, as typed on the command line; empty for a flag, or if the default depends on another option.
     pub default: &'static str,
-    /// One sentence, with the unit.
+    /// Describes the option in one sentence, with the unit.
     pub meaning: &'static str,
     /// Another option that excludes this one.
     pub excludes: Option<&'static str>,
@@ -22,7 +22,7 @@ pub struct OptionInfo {
 /// What values an option takes. Ranges include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionKind {
-    /// Stands alone, without a value.
+    /// The option stands alone, without a value.
     Flag,
     /// An integer within limits.
     Int {
@@ -42,7 +42,7 @@ pub enum OptionKind {
     },
     /// A decimal number of `unit`s, kept as a whole number of millionths of it.
     Decimal {
-        /// What it counts, e.g. `s`.
+        /// Unit of the value, e.g. `s`.
         unit: &'static str,
         /// Smallest valid value, in millionths.
         min: u64,
@@ -53,9 +53,9 @@ pub enum OptionKind {
     List {
         /// Unit of the value, e.g. `us`.
         unit: &'static str,
-        /// Least of each, in millionths.
+        /// Smallest valid value of each number, in millionths.
         min: u64,
-        /// Greatest of each, in millionths.
+        /// Largest valid value of each number, in millionths.
         max: u64,
     },
 }

@@ -97,7 +97,7 @@ pub struct Section {
 /// A phase of a score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// As figures are called.
+    /// Name of the phase, as in the names of its figures.
     pub name: String,
     /// The work done in each time that is reported, work ns; at least 1.
     pub work_ns: u64,
@@ -128,7 +128,7 @@ pub struct Series {
     pub deadlines: Vec<Deadline>,
 }
 
-/// What times are shown in.
+/// Unit in which times are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TimeUnit {
     /// Values are in microseconds.
@@ -173,7 +173,7 @@ pub struct Start {
 pub struct TaskSpec {
     /// Thread name (comm), at most 15 bytes as the kernel keeps it.
     pub name: String,
-    /// Scheduling attributes at birth.
+    /// Scheduling attributes when the thread is created.
     pub attr: SchedAttr,
     /// CPUs it may use; `None` = all.
     pub affinity: Option<CpuMask>,
@@ -311,7 +311,7 @@ pub enum Object {
     Stamp,
     /// Sums up samples until their mean is reported.
     Tally {
-        /// Where the mean goes.
+        /// The series to which the mean is reported.
         series: SeriesId,
     },
     /// A list on which threads put themselves and sleep, each on a futex of its own, until its keeper calls all who
@@ -471,7 +471,7 @@ pub enum Op {
     WaitChildren,
     /// wait(): until one more child has exited; nothing if all have been waited for.
     WaitChild,
-    /// Ends the thread at once.
+    /// Ends the thread that executes it, at once.
     Exit,
     /// Changes policy, nice, priority and clamps.
     SetAttr(SchedAttr),
@@ -519,7 +519,7 @@ pub enum Op {
     Serial {
         /// Index of the [`Object::Ticket`] lock.
         lock: ObjId,
-        /// Work under it, work ns.
+        /// Work while the lock is held, work ns.
         hold: Amount,
         /// Cache lines under it that the last holder has modified: they come over from its CPU first.
         lines: u32,
@@ -548,12 +548,12 @@ pub enum Since {
     Stamp(ObjId),
 }
 
-/// Where a sample goes.
+/// What a sample is reported to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
-    /// As a sample of a series.
+    /// To a series, as a sample of it.
     Series(SeriesId),
-    /// Added to an [`Object::Tally`].
+    /// To an [`Object::Tally`], which adds it up.
     Tally(ObjId),
     /// To a phase of [`Points`].
     Phase(PhaseId),
@@ -607,7 +607,7 @@ pub struct FrequencyCap {
     pub max_khz: u32,
     /// Begins at this virtual time, ns.
     pub from_ns: u64,
-    /// Ends then, ns; `None`: never.
+    /// End of the cap, ns of virtual time; `None`: it never ends.
     pub to_ns: Option<u64>,
     /// Who sets the cap: determines how schedulers learn of it.
     pub by: CapSource,

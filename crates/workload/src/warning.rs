@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where something is written.
+/// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Name of the file, as the user wrote it.
@@ -37,9 +37,9 @@ pub enum WarningKind {
 /// One finding that does not stop a workload from running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// How much it matters.
+    /// Kind of the warning, by how much it matters.
     pub kind: WarningKind,
-    /// Where; `None` for a workload that has no file.
+    /// Position in the file; `None` for a workload that has no file.
     pub at: Option<Position>,
     /// The key, event, thread or object in question.
     pub subject: String,

@@ -25,7 +25,7 @@ const LIMIT: u64 = 64 << 20;
 /// A built kernel, ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltKernel {
-    /// The name in `linux:NAME`.
+    /// Name of the kernel, as in `linux:NAME`.
     pub name: String,
     /// Its library, a file whose content never changes.
     pub library: PathBuf,
@@ -37,7 +37,7 @@ pub struct BuiltKernel {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub(super) schema: String,
-    /// The tree's release, e.g. `6.12.117`.
+    /// Kernel release of the source tree, e.g. `6.12.117`.
     pub release: String,
     /// Root of the kernel source tree.
     pub tree: PathBuf,
@@ -49,7 +49,7 @@ pub struct Record {
     pub compiler: String,
     /// CONFIG_NR_CPUS: most CPUs of a machine.
     pub nr_cpus: u32,
-    /// CONFIG_HZ: ticks per second.
+    /// Ticks per second that the kernel was built with (CONFIG_HZ).
     pub hz: u32,
     /// What is on of the configuration and concerns the scheduler; names with `CONFIG_`.
     pub options: BTreeMap<String, String>,
@@ -261,7 +261,7 @@ pub(super) struct BuildLock {
 }
 
 impl BuildLock {
-    /// Where overlay and objects are.
+    /// The directory of overlay and objects.
     pub fn work(&self) -> PathBuf {
         self.dir.join("work")
     }

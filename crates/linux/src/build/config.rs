@@ -69,9 +69,9 @@ const CHOICES: [&[&str]; 4] = [
 pub struct IgnoredOption {
     /// Name of the option, with `CONFIG_`.
     pub option: String,
-    /// What the user's file says.
+    /// The value that the user requested.
     pub wanted: String,
-    /// What the kernel was built with.
+    /// The value that the kernel was built with.
     pub got: String,
     /// Why the option is ignored.
     pub reason: String,
@@ -82,7 +82,7 @@ pub struct IgnoredOption {
 pub(super) struct Config(BTreeMap<String, String>);
 
 impl Config {
-    /// Of a file in the form of `.config`.
+    /// Reads a file in the form of `.config`.
     pub fn read(path: &Path) -> Result<Config, BuildError> {
         let text = files::read_text(path, LIMIT)?;
         let file = path.display().to_string();
@@ -109,7 +109,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Of the arguments of `--set`.
+    /// Reads the arguments of `--set`.
     pub fn from_settings(settings: &[String]) -> Result<Config, BuildError> {
         let mut config = Config::default();
         for setting in settings {
@@ -159,18 +159,18 @@ impl Config {
         self
     }
 
-    /// Those that concern the scheduler.
+    /// The options that concern the scheduler.
     pub fn relevant(&self) -> Config {
         Config(self.0.iter().filter(|(name, _)| is_relevant(name)).map(|(n, v)| (n.clone(), v.clone())).collect())
     }
 
-    /// Those that are on, with `CONFIG_`.
+    /// The options that are on, with `CONFIG_`.
     pub fn enabled(&self) -> BTreeMap<String, String> {
         let on = self.0.iter().filter(|(_, value)| *value != "n");
         on.map(|(name, value)| (format!("CONFIG_{name}"), value.clone())).collect()
     }
 
-    /// As a fragment for `KCONFIG_ALLCONFIG`.
+    /// Text of a configuration fragment for `KCONFIG_ALLCONFIG`.
     fn to_text(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, value)| {
             let _ = match value.as_str() {

@@ -25,7 +25,7 @@ pub enum BuildError {
     File {
         /// What was tried: `read`, `write`, ...
         doing: &'static str,
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -57,14 +57,14 @@ pub enum BuildError {
     NotATree {
         /// The path as the user gave it.
         tree: PathBuf,
-        /// Files that are not there.
+        /// Files of a kernel tree that the directory does not have.
         missing: Vec<String>,
     },
     /// Programs that are not installed.
     #[error("a build needs programs that are not on the PATH: {}", names(missing))]
     #[diagnostic(help("on Debian: apt install {}", packages(missing)))]
     NoTools {
-        /// Program and Debian package.
+        /// Each missing program, with the Debian package that has it.
         missing: Vec<(&'static str, &'static str)>,
     },
     /// A line of a configuration file or a `--set` that says nothing.
@@ -84,7 +84,7 @@ pub enum BuildError {
     NotTaken {
         /// Name of the option, with `CONFIG_`.
         option: String,
-        /// The value asked for.
+        /// The value that `--set` requests.
         wanted: String,
         /// The value after Kconfig; `n` also where there is no such option.
         got: String,
@@ -99,18 +99,18 @@ pub enum BuildError {
         release: String,
         /// What each failed probe stands for.
         missing: Vec<String>,
-        /// Everything the compiler said.
+        /// Path of the log with the whole output of the compiler.
         log: PathBuf,
     },
     /// The kernel's own build failed.
     #[error("{step} failed: {}", said(what))]
     #[diagnostic(help("the whole log: {}", log.display()))]
     Make {
-        /// What was being done.
+        /// Name of the step that failed.
         step: &'static str,
         /// The first message, with the user's own paths; empty if none was found.
         what: String,
-        /// Everything that was said.
+        /// Path of the log with the whole output of the build.
         log: PathBuf,
     },
     /// Symbols that the shim lacks and that are used as data, or in an unknown way.
@@ -120,20 +120,20 @@ pub enum BuildError {
          there is nothing to put in their place"
     ))]
     Unresolved {
-        /// Each with its users.
+        /// The missing symbols, each with its users.
         symbols: Vec<StubbedSymbol>,
     },
     /// The library was made and does not load.
     #[error("the built library does not load: {what}")]
     Load {
-        /// What the loader said.
+        /// The message of the dynamic linker.
         what: String,
     },
     /// No kernel of that name.
     #[error("unknown kernel `linux:{name}`")]
     #[diagnostic(help("{help}"))]
     Unknown {
-        /// What was asked for.
+        /// Name of the kernel, as the user wrote it.
         name: String,
         /// The nearest name or what there is, and how to build one.
         help: String,
@@ -142,9 +142,9 @@ pub enum BuildError {
     #[error("`linux:{name}` could be {}", found.join(" or "))]
     #[diagnostic(help("say which"))]
     Ambiguous {
-        /// What was asked for.
+        /// Name of the kernel, as the user wrote it.
         name: String,
-        /// What it could be, sorted.
+        /// Names of the kernels that fit, sorted.
         found: Vec<String>,
     },
     /// A directory of the cache that no build of ours left so.

@@ -21,7 +21,7 @@ const PROBED: &str = "include/generated/ks_probes.h";
 /// File systems tell time in ticks of at most this.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What is to be built.
+/// What the user requests of a build.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Root of the kernel source tree.
@@ -30,7 +30,7 @@ pub struct Request {
     pub name: Option<String>,
     /// A kernel's `.config` whose scheduler options are taken over.
     pub config: Option<PathBuf>,
-    /// `CONFIG_X=v` each; go over the file.
+    /// Settings `CONFIG_X=v`, which override those of the file.
     pub set: Vec<String>,
     /// Parallel jobs; none: as many as CPUs.
     pub jobs: Option<NonZeroUsize>,
@@ -45,7 +45,7 @@ pub struct BuildResult {
     pub made: bool,
 }
 
-/// Where a build is.
+/// The step at which a build is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Another build of the same name goes first.
@@ -54,11 +54,11 @@ pub enum Step {
     LayingOut,
     /// Kconfig, and what the kernel's build needs first.
     Configuring,
-    /// What has this tree?
+    /// Probes are compiled to find which features the tree has.
     Probing,
-    /// Objects: done so far, and how many at most.
+    /// Objects are compiled: the number that is done, and the largest number that may be needed.
     Compiling(usize, usize),
-    /// Objects become a library.
+    /// The objects are linked to a shared library.
     Linking,
 }
 

@@ -66,9 +66,9 @@ pub struct Replay {
     pub kernel: Value,
     /// The choice of our policy, in the same form.
     pub ours: Value,
-    /// The rule of our policy.
+    /// The rule by which our policy decided.
     pub rule: String,
-    /// What our policy looked at.
+    /// The reasons of our policy as text.
     pub why: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl DisagreementCase {
     }
 }
 
-/// The head of a case.
+/// What a case names besides the state and the decision.
 pub struct About<'a> {
     /// One line for readers of the file.
     pub about: String,

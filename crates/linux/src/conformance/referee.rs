@@ -27,7 +27,7 @@ pub struct Disagreement {
     pub kind: Kind,
     /// The rule our policy decided by.
     pub rule: String,
-    /// Both choices in a line.
+    /// One line with the choices of the kernel and of our policy.
     pub text: String,
     /// All inputs, so that a test can repeat the decision.
     pub case: DisagreementCase,
@@ -225,7 +225,7 @@ impl Referee {
         self.pushes.begin(kernel, src, &mut self.importer, &mut self.sandbox);
     }
 
-    /// The push is over.
+    /// Called when the kernel's push has ended.
     pub fn pushed(&mut self, kernel: &dyn State) {
         let Some(judged) = self.pushes.end(kernel, &self.sandbox) else { return };
         if judged.has_groups {

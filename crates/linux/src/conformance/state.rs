@@ -49,7 +49,7 @@ pub trait State {
 /// Tasks that a CPU's pointers point at. None: null, or one of the kernel's own tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refs {
-    /// Current fair or RT task.
+    /// The current fair or RT task.
     pub curr: Option<u32>,
     /// Current entity of the fair class, as its run queue sees it.
     pub fair_curr: Option<u32>,
@@ -66,15 +66,15 @@ pub struct Refs {
 pub struct SysState {
     /// The kernel's `jiffies`: ticks since boot, CONFIG_HZ per second.
     pub jiffies: u64,
-    /// Some partition has domains of unequal capacity.
+    /// Whether some partition has domains of unequal capacity (`sched_asym_cpucapacity`).
     pub asym_key: bool,
-    /// Some core has several threads online.
+    /// Whether some core has several threads online (`sched_smt_present`).
     pub smt_key: bool,
-    /// Some CPU has a cluster domain.
+    /// Whether some CPU has a cluster domain (`sched_cluster_active`).
     pub cluster_key: bool,
-    /// uclamp is in use (`sched_uclamp_used`).
+    /// Whether uclamp is in use (`sched_uclamp_used`).
     pub uclamp_used: bool,
-    /// Wakeups may be energy-aware.
+    /// Whether wakeups may be energy-aware.
     pub eas: bool,
     /// CPUs that are online and in use by the scheduler (cpu_active_mask).
     pub active: CpuMask,
@@ -95,14 +95,14 @@ pub struct CpuTopology {
     pub asym: Option<usize>,
     /// The lowest NUMA domain, sd_numa.
     pub numa: Option<usize>,
-    /// Threads of its core.
+    /// The threads of the CPU's core (cpu_smt_mask).
     pub core: CpuMask,
 }
 
 /// A placement by the fair class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Wake, fork or exec.
+    /// Kind of the placement: wake, fork or exec.
     pub kind: Kind,
     /// Number of the task to place.
     pub task: u32,
@@ -112,7 +112,7 @@ pub struct Placement {
     pub this_cpu: CpuId,
     /// The task that runs there; none: the idle task.
     pub current: Option<u32>,
-    /// `FG_WF_*`, without the kind.
+    /// The kernel's wake flags without that of the kind: `FG_WF_*`, combined.
     pub flags: u32,
 }
 

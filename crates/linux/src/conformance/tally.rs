@@ -34,7 +34,7 @@ impl Kind {
         title + more
     }
 
-    /// Name in the JSON schema.
+    /// Name of the kind in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Wake => "wake",

@@ -14,7 +14,7 @@ pub struct ConformanceWorkload {
     pub title: &'static str,
     /// The governors for which it is useful.
     pub under: GovernorSet,
-    /// Frequency limits come and go.
+    /// Whether frequency limits come and go during the run.
     capped: bool,
     source: Source,
 }

@@ -15,9 +15,9 @@ use crate::abi::*;
 
 /// Lines of the kernel's log that are kept: more of them repeat themselves.
 const MAX_LINES: usize = 32;
-/// Bytes kept of a line.
+/// Largest number of bytes of a line that are kept.
 const MAX_LINE: usize = 200;
-/// Longer hexadecimal numbers are addresses.
+/// Most digits of a hexadecimal number in the log that is not taken to be an address.
 const MAX_HEX: usize = 8;
 /// printk level up to which lines are kept.
 const WARNING: u32 = 4;
@@ -25,13 +25,13 @@ const WARNING: u32 = 4;
 /// What the kernel's code may reach during a call.
 #[derive(Clone, Copy)]
 enum EnvAccess {
-    /// There is no call.
+    /// No call is in progress: nothing may be accessed.
     Nothing,
     Clocks(*const Env),
     All(*mut Env),
 }
 
-/// Where the kernel's calls arrive.
+/// The object that the kernel's callbacks get as their first argument.
 pub(super) struct CallbackContext {
     reach: Cell<EnvAccess>,
     /// Nothing that the kernel does is part of the run yet.

@@ -68,7 +68,7 @@ pub enum LinuxError {
     Group {
         /// Path of the task group.
         path: String,
-        /// As the kernel spells it.
+        /// Error number of the kernel, negative: `-ENOMEM`, ...
         code: i32,
     },
     /// A file of a task group does not take its value.
@@ -80,7 +80,7 @@ pub enum LinuxError {
         file: String,
         /// The value that was written.
         value: String,
-        /// As the kernel spells it.
+        /// Error number of the kernel, negative: `-ENOMEM`, ...
         code: i32,
     },
 }

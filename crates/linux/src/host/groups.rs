@@ -11,7 +11,7 @@ use crate::abi::KsKernel;
 pub(super) struct Group {
     /// Its number in the kernel library.
     pub id: i32,
-    /// From the root group.
+    /// Path of the group, from the root group.
     path: String,
     /// It, or one around it, has a bandwidth limit.
     pub limited: bool,

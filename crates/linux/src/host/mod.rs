@@ -78,9 +78,9 @@ pub struct Linux {
 /// What is known of a task besides the kernel's own.
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
-    /// Born, and not ended.
+    /// Whether the task was created and has not ended.
     is_live: bool,
-    /// Its bandwidth may be limited.
+    /// Whether the task's bandwidth may be limited.
     may_wait: bool,
     /// In a group with a limit.
     limited: bool,

@@ -23,7 +23,8 @@ pub struct Interests {
     pub frequencies: bool,
 }
 
-/// A watcher. The kernel's state stands before the side effects of what is announced. It may read, not act.
+/// An observer of the kernel's decisions. When a decision is announced, its side effects have not happened yet. An
+/// observer may read the kernel's state, but not change it.
 pub trait KernelObserver {
     /// The events that it wants; called once, before the boot.
     fn interests(&self) -> Interests;
@@ -44,7 +45,7 @@ pub trait KernelObserver {
     /// A fair pick on `cpu` begins.
     fn picking(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
-    /// The pick is done.
+    /// A fair pick on `cpu` has ended. `task`: the task that was picked; `None` if none was.
     fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _task: Option<TaskId>) {}
 
     /// A step of a PELT update.
@@ -59,20 +60,20 @@ pub trait KernelObserver {
     /// In that pass, or push: a task is about to leave.
     fn detached(&mut self, _kernel: &Reader, _task: TaskId, _from: CpuId, _to: CpuId) {}
 
-    /// The pass is over.
+    /// The balance pass has ended.
     fn balanced(&mut self, _kernel: &Reader, _pass: &KsBalance) {}
 
     /// The stopper of `cpu` is about to push a task away for balancing.
     fn pushing(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
-    /// It has, or there was none to push.
+    /// The stopper of `cpu` has pushed a task away, or found none to push.
     fn pushed(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
     /// The frequency governor is notified that the utilization of `cpu` has changed (cpufreq_update_util). `flags`:
     /// `FG_FREQUENCY_*`.
     fn governing(&mut self, _kernel: &Reader, _cpu: CpuId, _flags: u32) {}
 
-    /// What it has asked for, kHz; `None`: nothing.
+    /// The frequency that the governor has requested, kHz; `None` if it has requested none.
     fn governed(&mut self, _kernel: &Reader, _cpu: CpuId, _khz: Option<u32>) {}
 
     /// The rules that [`Self::placed`] gives, by their number; asked once.

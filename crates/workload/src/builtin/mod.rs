@@ -27,13 +27,13 @@ pub(crate) use parts::{PIPE, SOCKET};
 pub struct Builtin {
     /// Name as typed on the command line.
     pub name: &'static str,
-    /// One line for a list.
+    /// Describes the workload in one line, for a list.
     pub title: &'static str,
-    /// What it does and measures.
+    /// What the workload does and measures.
     pub measures: &'static str,
     /// What its figure does not say, and what it is sensitive to.
     pub misleads: &'static str,
-    /// What can be set.
+    /// The options of the workload.
     pub options: &'static [OptionInfo],
     pub(crate) build: fn(&Options) -> Result<Workload, WorkloadError>,
 }

@@ -8,14 +8,14 @@ pub enum Step {
     Work(u64),
     /// Wakes another thread of the recording.
     Wake {
-        /// Its index among the threads of the recording.
+        /// Index of the woken thread among the threads of the recording.
         thread: u32,
         /// Sync: the waker is about to sleep.
         sync: bool,
     },
     /// Sleeps until another wakes it.
     Await,
-    /// Sleeps until this long after the beginning, ns.
+    /// Sleeps until this long after the start of the recording, ns.
     Until(u64),
     /// Creates the thread of this index.
     Fork(u32),
@@ -59,7 +59,7 @@ impl Tape {
         self.0.push(rest as u8);
     }
 
-    /// Nothing is on it.
+    /// Whether the tape has no step.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::program::Workload;
 
-/// How a workload is logged.
+/// Describes how rt-app would log a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPlan {
     /// `log_basename`: names of files begin with it.
     pub basename: String,
     /// `cumulative_slack`: a line has the sum of its timers' slack instead of the last.
     pub sums_slack: bool,
-    /// By template of the workload.
+    /// How threads are logged, by template of the workload.
     pub threads: Vec<LoggedThread>,
 }
 
@@ -33,7 +33,7 @@ pub struct LoggedThread {
     pub task: String,
     /// Created by an event `fork`, not at the start.
     pub forked: bool,
-    /// By step of the program.
+    /// What each step of the program means for the log.
     pub steps: Arc<[LoggedStep]>,
     /// How often each phase is repeated before the next begins; none: for ever.
     pub rounds: Vec<Option<u64>>,

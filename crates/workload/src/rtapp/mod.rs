@@ -99,7 +99,7 @@ pub struct Dialect {
     /// Of duplicate keys only the last counts, at the place of the first (json-c); otherwise all events count, and of
     /// other keys the first (workgen).
     pub last_wins: bool,
-    /// `suspend` honours its string.
+    /// Whether `suspend` honours its string.
     pub named_suspend: bool,
     /// Length of the run instead of the file's, ns.
     pub duration_ns: Option<u64>,

@@ -9,9 +9,9 @@ use crate::program::{GroupId, ObjId, PhaseId, SeriesId, SpecId};
 /// A step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Index into the workload's tasks.
+    /// The thread template, as its index into the workload's tasks.
     pub spec: SpecId,
-    /// Index into its program.
+    /// Index of the step in the template's program.
     pub op: u32,
 }
 
@@ -34,9 +34,9 @@ pub enum Problem {
     /// A step or an object reports to a series that does not exist.
     #[error("`{subject}` reports to series {series}, which does not exist")]
     NoSuchSeries {
-        /// Who: a thread or the workload.
+        /// What reports: a thread or the workload, as named in messages.
         subject: String,
-        /// Where, if in a program.
+        /// Step at which it occurs; `None` if it is not in a program.
         step: Option<Step>,
         /// Index of the series that does not exist.
         series: SeriesId,
@@ -60,7 +60,7 @@ pub enum Problem {
         step: Option<Step>,
         /// Index of the object that does not exist or has another kind.
         object: ObjId,
-        /// What the step needs.
+        /// Kind of the object that the step needs.
         wanted: &'static str,
         /// Kind of the object that was found.
         found: &'static str,
@@ -68,7 +68,7 @@ pub enum Problem {
     /// A thread template that does not exist is started or spawned.
     #[error("there is no task {spec} to create")]
     NoSuchTask {
-        /// Where; `None`: at the start.
+        /// Step that creates it; `None` if it is started at the start of the run.
         step: Option<Step>,
         /// Index of the template that does not exist.
         spec: SpecId,
@@ -88,7 +88,7 @@ pub enum Problem {
         subject: String,
         /// Name of the value.
         what: &'static str,
-        /// Where, if in a program.
+        /// Step at which it occurs; `None` if it is not in a program.
         step: Option<Step>,
         /// The value that is out of range.
         value: i128,
@@ -102,7 +102,7 @@ pub enum Problem {
     ClampsCross {
         /// Name of the thread template.
         task: String,
-        /// Where, if in a program.
+        /// Step at which it occurs; `None` if it is not in a program.
         step: Option<Step>,
         /// `uclamp.min`, 0 to 1024.
         min: u16,
@@ -122,9 +122,9 @@ pub enum Problem {
     /// A frequency cap of some of the CPUs that share a clock.
     #[error("a frequency cap of CPUs {cpus} leaves out CPUs {others}, which share their clock")]
     SplitsClock {
-        /// The CPUs that the affinity names.
+        /// The CPUs that the cap names.
         cpus: Box<CpuMask>,
-        /// Whom it does not.
+        /// The CPUs of the same clock that the cap leaves out.
         others: Box<CpuMask>,
     },
     /// A frequency cap below what the CPUs can run at.
@@ -134,7 +134,7 @@ pub enum Problem {
         cpus: Box<CpuMask>,
         /// The capped frequency, kHz.
         khz: u32,
-        /// The nearest cap that can be.
+        /// The lowest operating point of the CPUs, kHz.
         lowest: u32,
     },
     /// A frequency cap that is over before it begins.
@@ -152,9 +152,9 @@ pub enum Problem {
     NoCpuAllowed {
         /// Name of the thread template.
         task: String,
-        /// Where, if in a program.
+        /// Step at which it occurs; `None` if it is not in a program.
         step: Option<Step>,
-        /// What it asks for.
+        /// The affinity that the template or step requests.
         mask: Box<CpuMask>,
     },
     /// Loops that are not properly nested or point to the wrong place.
@@ -180,7 +180,7 @@ pub enum Problem {
         task: String,
         /// Step at which it occurs.
         step: Step,
-        /// How often; `None`: for ever.
+        /// Number of repetitions of the loop; `None`: without end.
         times: Option<u64>,
     },
     /// Times beyond what 63 bits of nanoseconds hold.
@@ -188,17 +188,17 @@ pub enum Problem {
     TimeOverflow {
         /// Name of the thread template.
         task: String,
-        /// Where, if at one step.
+        /// Step at which it occurs; `None` if it is not at one step.
         step: Option<Step>,
     },
     /// A barrier that waits for more threads than ever come.
     #[error("barrier {object} waits for {parties} threads, but at most {users} ever come")]
     BarrierNeverFills {
-        /// A step that waits there.
+        /// A step that waits at the barrier.
         step: Step,
         /// Index of the barrier.
         object: ObjId,
-        /// Whom it waits for.
+        /// Number of threads for which the barrier waits.
         parties: u32,
         /// Number of threads that arrive at the barrier.
         users: u64,
@@ -212,7 +212,7 @@ pub enum Problem {
         step: Step,
         /// Index of the mutex.
         object: ObjId,
-        /// What it does with it.
+        /// What the step does with the mutex, as a verb.
         action: &'static str,
     },
     /// Threads that create themselves, directly or by way of others.
@@ -226,13 +226,13 @@ pub enum Problem {
     /// More threads than a run can hold.
     #[error("it creates {tasks} threads, more than {}", super::MAX_TASKS)]
     TooManyTasks {
-        /// How many; `u64::MAX` if more.
+        /// Number of threads; `u64::MAX` if there are more.
         tasks: u64,
     },
 }
 
 impl Problem {
-    /// The step at fault.
+    /// The step at fault; `None` if it is not at one step.
     pub fn step(&self) -> Option<Step> {
         use Problem::*;
         match self {
@@ -266,7 +266,7 @@ impl Problem {
         WorkloadError::Invalid { workload, help: self.help(), problem: Box::new(self) }
     }
 
-    /// What to do about it.
+    /// How to correct the workload.
     pub fn help(&self) -> String {
         use Problem::*;
         match self {
