@@ -21,7 +21,7 @@ pub enum MachineError {
     TooLarge {
         /// Path of the file.
         path: PathBuf,
-        /// Most that is read, MiB.
+        /// Largest size that is read, MiB.
         limit_mib: u64,
     },
     /// The file is not text.
@@ -39,7 +39,7 @@ pub enum MachineError {
     #[error("unknown machine `{name}`: no preset and no file of that name")]
     #[diagnostic(help("{help}"))]
     Unknown {
-        /// What was asked for.
+        /// Name of the machine, as the user wrote it.
         name: String,
         /// The nearest preset, or all of them.
         help: String,
@@ -52,7 +52,7 @@ pub enum MachineError {
         machine: String,
         /// The text after the `@`.
         subset: String,
-        /// What is wrong with it.
+        /// What is wrong with the list of CPUs.
         problem: String,
         /// What there is, and the nearest name.
         help: String,
@@ -92,7 +92,7 @@ pub struct FileError {
     /// The whole text of the file, for the excerpt in reports.
     #[source_code]
     pub source_code: NamedSource<String>,
-    /// Where in the text.
+    /// Position in the text, bytes.
     #[label("here")]
     pub span: SourceSpan,
 }

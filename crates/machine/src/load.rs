@@ -51,7 +51,7 @@ impl Machine {
         Ok(file::load(name, text)?)
     }
 
-    /// Reads a machine file.
+    /// Reads and checks a machine file.
     ///
     /// # Errors
     /// If the file cannot be read, is not UTF-8, or does not describe a valid machine.

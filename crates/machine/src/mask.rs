@@ -60,12 +60,12 @@ impl CpuMask {
         self.iter().next()
     }
 
-    /// Members of both sets.
+    /// The CPUs that are in both sets.
     pub fn and(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a & b)
     }
 
-    /// Members of either set.
+    /// The CPUs that are in at least one of the sets.
     pub fn or(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a | b)
     }
@@ -85,7 +85,7 @@ impl CpuMask {
         !self.and(other).is_empty()
     }
 
-    /// Members in increasing order.
+    /// The CPUs of the set in increasing order.
     pub fn iter(&self) -> impl Iterator<Item = CpuId> + '_ {
         self.bits.iter().enumerate().flat_map(|(i, word)| {
             let mut rest = *word;
@@ -136,7 +136,7 @@ impl FromIterator<CpuId> for CpuMask {
     }
 }
 
-/// The kernel's list format, `0-3,7`.
+/// A mask is written in the kernel's list format, `0-3,7`.
 impl fmt::Display for CpuMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut members = self.iter().peekable();

@@ -121,7 +121,7 @@ pub struct IdleState {
 /// CPUs that can power down together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// The CPUs of this group.
+    /// The CPUs of the cluster.
     pub cpus: CpuMask,
     /// Whether the kernel sees this cluster as a topology level (cpu-map or PPTT cluster that shares
     /// less than the last-level cache, e.g. Kunpeng 920's CCL).
@@ -135,7 +135,7 @@ pub struct Cluster {
 /// CPUs that share a clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreqDomain {
-    /// The CPUs of this group.
+    /// The CPUs of the frequency domain.
     pub cpus: CpuMask,
     /// Operating points, rising frequency; never empty.
     pub opps: Vec<Opp>,
@@ -202,9 +202,9 @@ pub struct Vote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Distance {
-    /// Both are the same CPU.
+    /// The two CPUs are the same.
     Same,
-    /// Threads of one core.
+    /// The CPUs are threads of one core.
     Smt,
     /// One cluster (of those that share a cache or its tags).
     Cluster,
@@ -346,13 +346,13 @@ pub struct Figure {
     /// Dotted path in the file, e.g. `cpu_type.Cortex-A73.idle.cpu-sleep.wake`; entries of arrays of tables go by
     /// the CPUs of their first group, e.g. `freq_domain[4-7].transition`.
     pub path: String,
-    /// Value as written, with unit.
+    /// Value as the file has it, with its unit.
     pub value: String,
     /// Where the value comes from.
     pub source: Source,
 }
 
-/// Evidence of a figure.
+/// Where a figure comes from, by its kind of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A published or measured source, expanded from the file's `sources` table.

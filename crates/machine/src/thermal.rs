@@ -62,7 +62,7 @@ pub struct ThermalZone {
     pub governor: ThermalGovernor,
 }
 
-/// How caps follow from temperatures.
+/// A thermal governor: how caps of frequencies follow from temperatures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ThermalGovernor {
     /// One operating point less at each look while the trip is exceeded and the temperature rises, one more while it
@@ -77,7 +77,7 @@ pub enum ThermalGovernor {
     PowerAllocator {
         /// Where the controller is switched on.
         switch_on_mc: i32,
-        /// The temperature it steers to.
+        /// Temperature to which the governor steers, thousandths of a degree Celsius.
         control_mc: i32,
         /// What the machine can dissipate for ever at that temperature, mW.
         sustainable_mw: f64,
@@ -103,7 +103,7 @@ impl Thermal {
 pub enum Perturbation {
     /// Set to this value, in the unit of the file.
     To(f64),
-    /// Multiplied by this factor.
+    /// The figure is multiplied by this factor.
     Times(f64),
 }
 

@@ -24,7 +24,7 @@ pub struct WasteMeter {
     of_cpu: Vec<Vec<usize>>,
     idle: Vec<bool>,
     nr_idle: u64,
-    /// The sum in the formula.
+    /// The sum of the formula of wasted core time.
     placeable: u64,
     since: Time,
     total_ns: u64,
@@ -102,7 +102,7 @@ impl WasteMeter {
         self.placeable += g.placeable();
     }
 
-    /// Core-ns wasted until `now`.
+    /// Core time that was wasted until `now`, ns.
     pub fn total_ns(&mut self, now: Time) -> u64 {
         self.advance(now);
         self.total_ns
@@ -135,7 +135,7 @@ impl EventChecker {
         EventChecker { time: 0, current: vec![None; nr_cpus], tasks: Vec::new(), error: None }
     }
 
-    /// The first breach, if any.
+    /// The first rule that an event broke; `None` if none did.
     pub fn take_error(&mut self) -> Option<String> {
         self.error.take()
     }

@@ -36,7 +36,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// What was added since `earlier`.
+    /// What was added since `earlier`, an older state of the same sums.
     pub fn since(&self, earlier: &Traffic) -> Traffic {
         Traffic {
             lines: std::array::from_fn(|d| self.lines[d] - earlier.lines[d]),

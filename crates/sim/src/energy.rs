@@ -123,7 +123,7 @@ impl EnergyBook {
         self.cpus.iter().map(|c| c.transitions).sum()
     }
 
-    /// What was added since `earlier`.
+    /// What was added since `earlier`, an older state of the same sums.
     pub fn since(&self, earlier: &Self) -> Self {
         EnergyBook {
             cpus: self.cpus.iter().zip(&earlier.cpus).map(|(a, b)| a.since(b)).collect(),
@@ -140,7 +140,7 @@ impl EnergyBook {
         all
     }
 
-    /// By rail, see [`Machine::rails`].
+    /// The energy by rail, see [`Machine::rails`].
     pub fn by_rail(&self, machine: &Machine) -> Vec<RailEnergy> {
         let of_rail = |(_, cpus): (&str, CpuMask)| {
             let mut rail = RailEnergy::default();

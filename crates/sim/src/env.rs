@@ -15,11 +15,11 @@ use crate::{TaskId, Time};
 pub struct IdleView {
     /// Index into the machine's idle states of this CPU.
     pub index: u8,
-    /// When it was entered.
+    /// Virtual time at which the state was entered, ns.
     pub since: Time,
-    /// As the kernel sees it, ns.
+    /// Exit latency of the state, as the kernel sees it, ns.
     pub exit_latency_ns: u64,
-    /// As the kernel sees it, ns.
+    /// Target residency of the state, as the kernel sees it, ns.
     pub target_residency_ns: u64,
 }
 
@@ -68,7 +68,7 @@ pub struct CpuView {
 pub enum Request {
     /// Reschedule this CPU: at the end of the instant if it is the caller's own, by IPI otherwise.
     Resched {
-        /// CPU of the call.
+        /// The CPU on which the scheduler was called.
         from: CpuId,
         /// The CPU that reschedules.
         to: CpuId,
@@ -79,7 +79,7 @@ pub enum Request {
     Ipi {
         /// The CPU that sends.
         from: CpuId,
-        /// Receiver; not the sender.
+        /// The CPU that receives the interrupt; never the sender.
         to: CpuId,
         /// What the interrupt is for.
         ipi: Ipi,
@@ -92,25 +92,25 @@ pub enum Request {
     Timer {
         /// The CPU that the timer interrupts.
         cpu: CpuId,
-        /// When; [`Time::MAX`]: not any more.
+        /// Virtual time at which the timer expires, ns; [`Time::MAX`] cancels it.
         at: Time,
     },
-    /// A frequency for the clock of this CPU.
+    /// Change the frequency of the CPU's frequency domain.
     Frequency {
-        /// Some CPU on that clock.
+        /// A CPU of the frequency domain.
         cpu: CpuId,
         /// The requested frequency, kHz.
         khz: u32,
-        /// Time of the request.
+        /// Virtual time of the request, ns.
         sent: Time,
     },
     /// Run the stopper on this CPU: [`crate::Scheduler::schedule`] will answer [`crate::Pick::Stopper`].
     Stop {
-        /// CPU of the call.
+        /// The CPU on which the scheduler was called.
         from: CpuId,
         /// The CPU whose stopper thread runs.
         to: CpuId,
-        /// Time of the request.
+        /// Virtual time of the request, ns.
         sent: Time,
     },
     /// A task is on a run queue after a wakeup or birth.
@@ -214,7 +214,7 @@ impl Env {
         }
     }
 
-    /// Time of this instant, ns.
+    /// Virtual time of the call, ns.
     pub fn now(&self) -> Time {
         self.now
     }

@@ -42,7 +42,7 @@ pub enum SimError {
     Livelock {
         /// Virtual time that does not advance, ns.
         at: Time,
-        /// Template and step that repeats.
+        /// The thread template and the step that repeats.
         what: String,
     },
     /// The run has created as many threads as a run may.

@@ -85,7 +85,7 @@ pub enum EventKind {
     Stopper(bool),
     /// The CPU enters idle state `state` (cpu_idle), or leaves idle (`None`).
     Idle {
-        /// Index of the state.
+        /// Index of the idle state that the CPU enters; `None` if it leaves idle.
         state: Option<u8>,
     },
     /// The CPU's frequency is now this, kHz (cpu_frequency).
@@ -101,9 +101,9 @@ pub enum EventKind {
     Signals(Signals),
     /// A thermal governor has measured (thermal_temperature).
     Temperature {
-        /// Index into the machine's zones.
+        /// The thermal zone, as its index into the machine's zones.
         zone: u8,
-        /// Thousandths of a degree Celsius.
+        /// Temperature, thousandths of a degree Celsius.
         milli_c: i32,
     },
     /// Cooling caps the clock of this CPU at some operating points below the top (cdev_update).
@@ -118,7 +118,7 @@ pub enum EventKind {
         rail: u16,
         /// The consumer: running CPUs, idle CPUs, clusters or the supply.
         part: EnergyPart,
-        /// In pJ. Never decreases.
+        /// Energy since time 0, pJ. Never decreases.
         picojoules: u64,
     },
     /// A program executed [`Op::Mark`](fairground_workload::Op::Mark).
@@ -134,11 +134,11 @@ pub enum EventKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum MigrateCause {
-    /// Placed elsewhere at wakeup.
+    /// The placement at wakeup chose another CPU.
     Wake,
-    /// Placed elsewhere at birth.
+    /// The placement at fork chose another CPU than the parent's.
     Fork,
-    /// Placed elsewhere at exec.
+    /// The placement at exec chose another CPU.
     Exec,
     /// Pulled by periodic load balancing, or by an idle CPU on behalf of another.
     Balance,
@@ -179,13 +179,13 @@ pub struct Clamps {
     pub cpu: CpuId,
     /// The task; none: the run queue.
     pub task: Option<TaskId>,
-    /// Utilization as it is.
+    /// Utilization without clamps, 1024 for the largest CPU at its top frequency.
     pub util: u32,
     /// The same within the clamps of the run queue, with those of the task.
     pub clamped: u32,
-    /// The floor in force.
+    /// Effective `uclamp.min`, 0 to 1024.
     pub min: u16,
-    /// The ceiling in force.
+    /// Effective `uclamp.max`, 0 to 1024.
     pub max: u16,
 }
 
@@ -329,7 +329,7 @@ pub struct Reason {
     pub note: u16,
     /// The rule that was being tried, named by [`crate::Scheduler::rule`]; [`NO_RULE`] outside of any.
     pub rule: u16,
-    /// The CPU it is about.
+    /// The CPU that the reason is about; `None` if it is not about one.
     pub cpu: Option<CpuId>,
     /// The numbers that were compared, as the note describes them.
     pub numbers: [u64; 3],
@@ -353,7 +353,7 @@ pub struct Step {
 
 /// Receives every event of a run: checkers, statistics, the hash, exporters.
 pub trait Observer {
-    /// One event; times never decrease.
+    /// Called for each event; times never decrease.
     fn event(&mut self, event: &Event);
 
     /// Called once, before the run: whether schedulers report the reasons of decisions.

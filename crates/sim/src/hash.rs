@@ -20,7 +20,7 @@ pub struct HashObserver {
 }
 
 impl HashObserver {
-    /// Of the empty stream.
+    /// The hash of an empty stream.
     pub fn new() -> Self {
         HashObserver { state: Xxh3::new(), rules: true }
     }

@@ -115,10 +115,10 @@ impl From<&Histogram> for Delay {
     }
 }
 
-/// How often a rule decided.
+/// The number of placements that a rule decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleCount {
-    /// Wake, fork or exec.
+    /// Kind of the placement: wake, fork or exec.
     pub kind: DecisionKind,
     /// Name of the placement rule.
     pub rule: String,
@@ -129,28 +129,28 @@ pub struct RuleCount {
 /// What a run is judged by. Counts and sums are of the measured window (see [`Outcome::window`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunMetrics {
-    /// When the run ended, ns.
+    /// Virtual time at which the run ended, ns.
     pub end_ns: Time,
     /// Length of the measured window, ns.
     pub window_ns: u64,
-    /// [`Mark::Op`]s in the window.
+    /// Number of [`Mark::Op`]s in the window.
     pub ops: u64,
-    /// Per second of the window; none without ops.
+    /// [`Mark::Op`]s per second of the window; `None` without ops.
     pub ops_per_sec: Option<f64>,
     /// Migrations per op after [`Mark::Steady`] (after the begin, without one); none without ops.
     pub migrations_per_op: Option<f64>,
     /// Number of migrations: a task was moved to another CPU.
     pub migrations: u64,
-    /// The same by [`MigrateCause`].
+    /// Number of migrations by [`MigrateCause`].
     pub migrations_by_cause: [u64; NR_CAUSES],
-    /// The same by distance.
+    /// Number of migrations by [`Distance`] of the two CPUs.
     pub migrations_by_distance: [u64; Distance::COUNT],
     /// Tasks made during the run, the window and what comes before it, by the distance of their first CPU to that of
     /// who made them.
     pub births_by_distance: [u64; Distance::COUNT],
     /// Wakeup latency: from the wakeup until the task runs.
     pub wakeup_latency: Delay,
-    /// The same by core type.
+    /// Wakeup latency by the core type on which the task runs.
     pub wakeup_latency_by_type: Vec<Delay>,
     /// Run delay: from enqueue, or preemption, until the task runs.
     pub run_delay: Delay,
@@ -162,7 +162,7 @@ pub struct RunMetrics {
     pub busy_ns: Vec<u64>,
     /// Time for which tasks waited for lines of their footprints as they came to a CPU, s, summed over tasks.
     pub refill_s: f64,
-    /// Wasted core time, s.
+    /// Core time that was wasted, s; see [`crate::WasteMeter`].
     pub wasted_core_s: f64,
     /// Threads away from a balanced placement, mean over the window; see [`crate::MisplacementMeter`].
     pub misplaced: f64,
@@ -387,7 +387,7 @@ impl MetricsObserver {
     }
 }
 
-/// 0 over no time.
+/// Mean power, mW; 0 if `ns` is 0.
 fn mean_mw(energy: Energy, ns: u64) -> f64 {
     if ns == 0 {
         return 0.0;

@@ -102,12 +102,12 @@ impl MisplacementMeter {
         self.since = now;
     }
 
-    /// Threads that are misplaced.
+    /// Number of threads that are misplaced.
     pub fn misplaced(&self) -> u64 {
         self.misplaced
     }
 
-    /// Thread-ns misplaced until `now`.
+    /// Time of misplaced threads until `now`, ns, summed over threads.
     pub fn total_ns(&mut self, now: Time) -> u64 {
         self.advance(now);
         self.total_ns

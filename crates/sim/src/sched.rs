@@ -24,11 +24,11 @@ pub struct TaskInfo {
     pub id: TaskId,
     /// Thread name, the kernel's `comm`.
     pub name: String,
-    /// Policy, nice, priority, clamps.
+    /// Scheduling policy, nice value, priority and clamps.
     pub attr: SchedAttr,
     /// CPUs it may use, never empty.
     pub affinity: CpuMask,
-    /// Bound as a per-CPU kernel thread.
+    /// The CPU that the task is bound to as a per-CPU kernel thread; `None` for other tasks.
     pub kthread_cpu: Option<CpuId>,
     /// Its task group; `None`: the root group.
     pub group: Option<GroupId>,
@@ -41,14 +41,14 @@ impl TaskInfo {
     }
 }
 
-/// The arguments of a wakeup.
+/// Where and by whom a task is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeContext {
-    /// The waking code runs on this CPU.
+    /// The CPU on which the waking code runs.
     pub cpu: CpuId,
-    /// In the context of this task; `None` from an interrupt.
+    /// The task that wakes; `None` if an interrupt does.
     pub waker: Option<TaskId>,
-    /// The waker says it is about to sleep (WF_SYNC).
+    /// Whether the waker is about to sleep (WF_SYNC).
     pub sync: bool,
 }
 
@@ -64,7 +64,7 @@ pub enum Ipi {
     NohzKick,
 }
 
-/// What a CPU does next.
+/// What a CPU runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     /// Runs this task (it may be the one that was running).
@@ -78,7 +78,7 @@ pub enum Pick {
 /// A change of a living task.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Policy, nice, priority, clamps.
+    /// Scheduling policy, nice value, priority and clamps.
     Attr(SchedAttr),
     /// CPUs it may use, never empty.
     Affinity(CpuMask),

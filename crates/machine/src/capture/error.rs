@@ -46,7 +46,7 @@ pub enum CaptureError {
     #[error("`{name}` is not a valid machine name")]
     #[diagnostic(help("expected letters, digits, `-`, `_` and `.`"))]
     Name {
-        /// What was asked for.
+        /// The name that is not valid.
         name: String,
     },
     /// Parts that are valid by themselves contradict each other.

@@ -18,7 +18,7 @@ pub(super) struct Hardware {
     pub topology: Topology,
     pub caches: Vec<caches::CacheInfo>,
     pub capacities: Vec<u32>,
-    /// What the capacities rest on.
+    /// Where the capacities come from.
     pub capacity_source: Source,
     /// capacity-dmips-mhz, where that is known and capacities follow from it.
     pub efficiencies: Option<Vec<u32>>,
@@ -43,7 +43,7 @@ pub(super) struct Origins {
     pub conflict_help: &'static str,
 }
 
-/// Of sysfs and debugfs.
+/// The places of figures in sysfs and debugfs.
 pub(super) const SYSFS: Origins = Origins {
     tree: "sysfs",
     topology: "sysfs, devices/system/cpu/cpuN/topology, cpuN/cache, devices/system/node",
@@ -56,7 +56,7 @@ pub(super) const SYSFS: Origins = Origins {
     conflict_help: "the files of devices/system/cpu/cpuN/{topology,cache} and devices/system/node disagree",
 };
 
-/// Of a device tree.
+/// The places of figures in a device tree.
 pub(super) const DEVICE_TREE: Origins = Origins {
     tree: "the device tree",
     topology: "device tree, cpu-map, next-level-cache, numa-node-id",

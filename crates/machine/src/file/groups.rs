@@ -12,7 +12,7 @@ pub(super) struct Level {
     /// Name of one group of the level, e.g. `core`.
     pub name: &'static str,
     pub groups: Vec<CpuMask>,
-    /// Group of each CPU.
+    /// Index of the group of each CPU.
     pub of: Vec<u32>,
 }
 

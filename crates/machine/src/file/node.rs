@@ -34,7 +34,7 @@ pub(super) struct FigurePerturbation<'a> {
 }
 
 impl<'a> File<'a> {
-    /// With this name and text.
+    /// A file with this name and text.
     pub fn new(name: &'a str, text: &'a str) -> Self {
         File { name, text, sources: BTreeMap::new(), figures: RefCell::default(), turn: None }
     }

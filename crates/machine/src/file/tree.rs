@@ -9,7 +9,7 @@ use crate::error::{FileError, FileResult};
 /// A value and its place in the text.
 #[derive(Debug)]
 pub struct Tree {
-    /// Where it stands, bytes.
+    /// Position in the text, bytes.
     pub span: Range<usize>,
     /// The value without its position.
     pub data: Data,
@@ -39,7 +39,7 @@ pub enum Data {
 pub struct Entry {
     /// The key without quotes.
     pub key: String,
-    /// Where it stands, bytes.
+    /// Position in the text, bytes.
     pub key_span: Range<usize>,
     /// The value behind the `=`.
     pub value: Tree,

@@ -42,7 +42,7 @@ const WHOLE: u64 = 1 << 10;
 /// The caches of a machine.
 pub(super) struct CacheModel {
     caches: Vec<Cache>,
-    /// Of each CPU, nearest first.
+    /// The caches of each CPU, nearest first.
     of: Vec<Box<[u16]>>,
     /// What a task writes of its footprint, share x [`WHOLE`].
     modified: u64,
@@ -129,7 +129,7 @@ impl CacheModel {
         Refill { cache_model: self, machine, history, cpu, from, bytes }.missed(&lacks)
     }
 
-    /// A task stops running.
+    /// Called when a task stops running.
     pub(super) fn depart(&self, history: &mut CacheHistory, cpu: CpuId) {
         for cache in self.of[cpu as usize].iter().rev() {
             history.leave(*cache, self.caches[*cache as usize].brought);

@@ -20,7 +20,7 @@ use crate::{Change, EventKind, Step, TaskId, Time, WakeContext};
 /// Steps of one thread at one instant after which time is taken to stand still.
 const INSTANT_STEPS_MAX: u32 = 1 << 20;
 
-/// What a phase leads to.
+/// What follows a phase of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     /// Work is set; the next phase comes when it is done.

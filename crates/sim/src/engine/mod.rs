@@ -108,14 +108,14 @@ pub enum IdleGovernor {
 /// Which kernel locks make threads wait; switched off to measure what they contribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockCosts {
-    /// The mutexes of pipes.
+    /// Whether threads wait for the mutexes of pipes.
     pub pipe: bool,
-    /// The locks of run queues, their lines included.
+    /// Whether CPUs wait for the locks of run queues and their cache lines.
     pub run_queue: bool,
 }
 
 impl Default for LockCosts {
-    /// As in the kernel: all.
+    /// All locks make threads wait, as in the kernel.
     fn default() -> Self {
         LockCosts { pipe: true, run_queue: true }
     }
@@ -132,7 +132,7 @@ pub struct Config {
     pub governor: Governor,
     /// Idle governor of all CPUs.
     pub idle: IdleGovernor,
-    /// Limits of utilization clamps.
+    /// System-wide limits of utilization clamps (the sysctls `sched_util_clamp_*`).
     pub clamps: ClampLimits,
     /// Longest exit latency that the idle governor may choose, ns.
     pub latency_limit_ns: u64,
@@ -206,7 +206,7 @@ pub struct Engine {
     siblings: Vec<Vec<CpuId>>,
     /// Operating point of each frequency domain.
     opp: Vec<u32>,
-    /// How long each of them was the highest.
+    /// How long each frequency domain was at its highest operating point.
     at_top: Vec<DurationMeter>,
     /// The operating point that its governor wants, without limits.
     wished_opp: Vec<u32>,
@@ -214,7 +214,7 @@ pub struct Engine {
     asked_opp: Vec<u32>,
     /// The time of that request, by the clock of the CPU that made it; by domain.
     asked_at: Vec<Time>,
-    /// `distance[a * n + b]`.
+    /// Distance between CPUs a and b of n: `distance[a * n + b]`.
     distance: Vec<u8>,
     /// Work of each [`SoftCost`], work ns x 2^20.
     soft_q20: [u64; SoftCost::COUNT],

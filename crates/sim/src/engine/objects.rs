@@ -102,7 +102,7 @@ impl Control {
         fetch(self.last.replace(cpu).unwrap_or(cpu), CONTROL_LINES)
     }
 
-    /// Where they would come from.
+    /// The CPU whose cache has the lines; `None` if none was used yet.
     pub(crate) fn is_on(&self) -> Option<CpuId> {
         self.last
     }
@@ -119,9 +119,9 @@ struct Chunk {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReadResult {
     pub bytes: u32,
-    /// A blocked writer should be woken.
+    /// Whether a blocked writer should be woken.
     pub released: bool,
-    /// The channel was full before.
+    /// Whether the channel was full before the read.
     pub was_full: bool,
     /// Time for the data's lines to come over, ns.
     pub stall_ns: u64,
@@ -130,7 +130,7 @@ pub(crate) struct ReadResult {
 }
 
 impl ReadResult {
-    /// `bytes` more, written on `cpu`.
+    /// Adds `bytes` that were written on `cpu`.
     fn add(&mut self, cpu: CpuId, bytes: u32, fetch: &mut Fetch) {
         self.stall_ns += fetch(cpu, u64::from(bytes.div_ceil(LINE_BYTES)));
         self.bytes += bytes;
@@ -180,7 +180,7 @@ pub(crate) struct Pipe {
     chunks: VecDeque<Chunk>,
     pub readers: VecDeque<TaskId>,
     pub writers: VecDeque<TaskId>,
-    /// In order of coming.
+    /// The tasks that poll, in the order in which they came.
     pub pollers: Vec<TaskId>,
 }
 
@@ -295,7 +295,7 @@ pub(crate) struct Socket {
     messages: VecDeque<Batch>,
     pub readers: VecDeque<TaskId>,
     pub writers: VecDeque<TaskId>,
-    /// In order of coming.
+    /// The tasks that poll, in the order in which they came.
     pub pollers: Vec<TaskId>,
 }
 

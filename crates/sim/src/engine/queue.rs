@@ -101,7 +101,7 @@ const ARITY: usize = 4;
 pub(crate) struct Queue {
     /// The entries, then as many [`Entry::NEVER`] as complete the children of any of them.
     heap: Vec<Entry>,
-    /// The first entry was taken.
+    /// Whether the first entry was taken and its place is open.
     open: bool,
     seq: u64,
 }

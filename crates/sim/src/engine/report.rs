@@ -20,7 +20,7 @@ pub struct Account {
     pub task_ns: u64,
     /// Overhead of the kernel: scheduler, context switches and interrupts.
     pub overhead_ns: u64,
-    /// Idle, entry and exit included.
+    /// Time in idle states, with entering and leaving them, ns.
     pub idle_ns: u64,
     /// Part of `overhead_ns`: in interrupts.
     pub irq_ns: u64,
@@ -60,7 +60,7 @@ impl Totals {
         self.energy.cpus.iter().map(|c| joules(c.sum())).collect()
     }
 
-    /// What was added since `earlier`.
+    /// What was added since `earlier`, an older state of the same sums.
     pub fn since(&self, earlier: &Totals) -> Totals {
         let time = self.time.iter().zip(&earlier.time).map(|(a, b)| Account {
             task_ns: a.task_ns - b.task_ns,
@@ -86,11 +86,11 @@ impl Totals {
 /// The result of a finished run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// When it ended, ns.
+    /// Virtual time at which the run ended, ns.
     pub end: Time,
-    /// Events the engine processed.
+    /// Number of events that the engine processed.
     pub nr_events: u64,
-    /// From time 0 to the end.
+    /// Sums from time 0 to the end.
     pub totals: Totals,
     /// The measured window: from [`fairground_workload::Mark::Begin`] (else the warm-up) to the last
     /// [`fairground_workload::Mark::End`] (else the end).

@@ -65,7 +65,7 @@ pub(crate) struct Task {
     pub moving_since: Option<Time>,
     /// The CPU on which it is current, from switch-in to switch-out.
     pub on_cpu: Option<CpuId>,
-    /// Where its working set is.
+    /// The caches that hold parts of the task's working set.
     pub history: CacheHistory,
 
     pub pc: u32,
@@ -103,7 +103,7 @@ pub(crate) struct Task {
     pub born_at: Time,
     /// Only waits and settings of its own so far: `first_period` may still move.
     pub leading: bool,
-    /// When the pending wakeup began.
+    /// Virtual time at which the pending wakeup began, ns; `None` if none is pending.
     pub woken_at: Option<Time>,
     pub queued_at: Time,
     /// Time on a CPU, overhead not included, ns.
