@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::error::{run_failed, Failure};
 use crate::output::{create_temporary, TEMPORARY};
 
-/// Why there are no logs.
+/// Why logs of rt-app cannot be written.
 #[derive(Debug, Error, Diagnostic)]
 enum NoLogs {
     #[error("`{0}` is not a file in rt-app's grammar, so it has no rt-app logs")]

@@ -66,7 +66,7 @@ pub fn parse_governor(text: &str) -> Result<Governor, String> {
 }
 
 impl RunOptions {
-    /// The settings for the library.
+    /// The settings as the library takes them.
     pub fn config(&self) -> Result<RunConfig, Failure> {
         self.config_over(RunConfig::default())
     }

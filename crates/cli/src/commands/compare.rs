@@ -22,7 +22,7 @@ use crate::run_options::{Jobs, RunOptions};
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
 
-/// A side is missing.
+/// `--base` or `--test` is missing.
 #[derive(Debug, Error, Diagnostic)]
 #[error("compare takes two sides: {missing}")]
 #[diagnostic(help("fairground compare {machine} {workload} --base {base} --test {test}"))]
@@ -113,7 +113,7 @@ impl Compare {
         Ok(end(&report, &conditions))
     }
 
-    /// The files that are read.
+    /// The machine and workload files that are read; `None` for a name that is not a file.
     fn inputs<'a>(&'a self, sides: &'a [SideSpec]) -> Vec<Option<&'a Path>> {
         let machines = [self.machine.as_str()].into_iter().chain(sides.iter().filter_map(SideSpec::machine));
         let workloads = [self.workload.as_str()].into_iter().chain(sides.iter().filter_map(SideSpec::workload));
@@ -136,7 +136,7 @@ impl Compare {
         Ok(report)
     }
 
-    /// Base and tests, as typed.
+    /// The base and the tests, as the user wrote them.
     fn sides(&self) -> Result<Vec<SideSpec>, Failure> {
         self.no_stray_words()?;
         let (Some(base), false) = (&self.base, self.test.is_empty()) else {

@@ -49,7 +49,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The filter for the library.
+    /// The filter as the library takes it.
     pub fn wanted(&self) -> Wanted {
         Wanted { task: self.task.clone(), at: self.at, cpu: self.cpu }
     }

@@ -58,7 +58,7 @@ struct ReadOnce {
     trace: String,
 }
 
-/// The times select nothing.
+/// `--to` comes before `--from`, so no event is selected.
 #[derive(Debug, Error, Diagnostic)]
 #[error("--to comes before --from")]
 #[diagnostic(help("both count seconds from the beginning of the trace"))]

@@ -193,12 +193,12 @@ fn table(title: &str, rows: &[Row]) -> String {
     out + &rule(51) + "\n"
 }
 
-/// ms, rounded to us.
+/// A time as text in ms, rounded to us.
 fn millis(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e6)
 }
 
-/// s, cut to us.
+/// A time as text in s, truncated to us.
 fn micros(ns: u64) -> String {
     format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
 }

@@ -188,7 +188,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId) -> FgCpu {
     // No task has run: minimum 0, maximum 1024, and the queue is marked as idle (spec 2.8).
     rq.uclamp[FG_UCLAMP_MAX as usize].value = FG_CAPACITY_SCALE;
     rq.uclamp_idle = 1;
-    // Spec 4.5.
+    // The initial average idle times: spec 4.5.
     rq.avg_idle = 2 * u64::from(FG_MIGRATION_COST);
     rq.wake_avg_idle = rq.avg_idle;
     rq.max_idle_balance_cost = u64::from(FG_MIGRATION_COST);

@@ -176,7 +176,7 @@ impl SweepFile {
     /// Reads the text of an experiment file. It may name `inputs`, and files relative to `dir`.
     ///
     /// # Errors
-    /// The first fault.
+    /// The first fault of the file.
     pub fn read(name: &str, text: &str, dir: &Path, inputs: Inputs) -> Result<SweepFile, Box<FileError>> {
         read::sweep_file(name, text, dir, inputs)
     }

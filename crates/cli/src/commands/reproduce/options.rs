@@ -70,7 +70,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// The analyses for the library.
+    /// The analyses as the library takes them.
     pub fn asked(&self) -> reproduce::Supplements {
         reproduce::Supplements {
             attribute_costs: self.attribute_costs,

@@ -43,7 +43,7 @@ impl Energy {
     }
 }
 
-/// J, to the microjoule.
+/// An energy as text in J, rounded to the microjoule.
 fn joules(pj: u64) -> String {
     format!("{:.6}", pj as f64 / 1e12)
 }

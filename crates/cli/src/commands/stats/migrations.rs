@@ -61,7 +61,7 @@ fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, F
     }
 }
 
-/// The distances that occur.
+/// The distances that occur in some row, which are the columns of the table.
 fn columns(rows: &[Row]) -> Vec<Distance> {
     Distance::ALL.into_iter().filter(|d| rows.iter().any(|r| r.by_distance[*d as usize] > 0)).collect()
 }

@@ -73,9 +73,9 @@ impl Residency {
     }
 }
 
-/// A row of residency.
+/// The idle periods of one CPU, or of all CPUs, in one idle state.
 struct Sleeps {
-    /// All of them, without one.
+    /// `None`: all CPUs.
     cpu: Option<u32>,
     state: u32,
     stays: IdlePeriods,

@@ -12,7 +12,7 @@ pub enum SwitchTo {
     Task(u32),
     /// The stopper, or another thread of a class above fair.
     Stopper,
-    /// The idle task.
+    /// The idle task: nothing else is runnable.
     Idle,
 }
 
