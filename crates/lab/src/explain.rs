@@ -1,7 +1,8 @@
-//! The placements of a trace, or of a run kept in memory, explained: by which rule, and why; and two of them side by side.
+//! The placements of a trace, or of a run kept in memory, explained: which rule decided, and why. Two runs are compared
+//! side by side.
 //!
-//! [`explain`] answers an [`Asked`] with text, [`explain_json`] with the documented schema, [`chosen`] with the placements
-//! themselves. [`Differing`] sets two side by side.
+//! [`explain`] answers a [`Query`] with text, [`explain_json`] with the documented schema, [`chosen`] with the
+//! placements themselves. [`Differing`] compares two traces or runs.
 
 mod differing;
 
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 
 use fairground_machine::nearest;
 use fairground_sim::Rule;
-use fairground_trace::explain::{in_short, in_words, Group, Split, Tally};
+use fairground_trace::explain::{in_short, in_words, Group, RuleCounts, Split};
 use fairground_trace::placements::{Head, Placement, Placements};
 use fairground_trace::{open, EventSource, Recording, TraceError};
 use miette::Diagnostic;
@@ -23,12 +24,12 @@ pub use self::differing::Differing;
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-1";
 
-/// Something whose placements can be explained, more than once and on another thread.
+/// A trace or run whose placements can be explained. It can be read several times, and on another thread.
 pub trait Traced: Sync {
-    /// What messages call it.
+    /// The name that messages use.
     fn name(&self) -> String;
 
-    /// Its events, from the first.
+    /// Opens it at its first event.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -45,7 +46,7 @@ impl Traced for PathBuf {
     }
 }
 
-/// A run in memory, with its name.
+/// A run in memory, with the name that messages use.
 impl Traced for (String, &Recording) {
     fn name(&self) -> String {
         self.0.clone()
@@ -56,29 +57,29 @@ impl Traced for (String, &Recording) {
     }
 }
 
-/// Which placements, and how they are counted. With a time: the first one of these in full. With a task and no time: each
-/// on a line. Otherwise: which rule decided how often.
+/// Selects placements and the form of the answer. With a time, the first match is explained in full. With a task and no
+/// time, each match takes one line. Otherwise the answer counts placements by rule.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// What a placement must be.
+pub struct Query {
+    /// Selects the placements.
     pub wanted: Wanted,
-    /// Of counting only.
+    /// How counts are split. Used only if the answer counts placements by rule.
     pub by: Split,
 }
 
-/// What a placement must be.
+/// Conditions on a placement. A condition that is `None` matches every placement.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Of this task: its name, pid, or `name-pid`.
+    /// The task: its name, its pid, or `name-pid`.
     pub task: Option<String>,
-    /// Not before, ns.
+    /// The earliest time, ns.
     pub at: Option<u64>,
-    /// Onto this CPU.
+    /// The CPU that was chosen.
     pub cpu: Option<u32>,
 }
 
 impl Wanted {
-    /// All of it.
+    /// Whether a placement meets all conditions.
     pub fn is(&self, p: &Placement) -> bool {
         self.at.is_none_or(|at| p.time >= at) && self.is_cpu(p) && self.is_task(p)
     }
@@ -88,82 +89,82 @@ impl Wanted {
         self.task.as_ref().is_none_or(is)
     }
 
-    /// Onto the CPU.
+    /// Whether a placement meets the condition on the CPU.
     pub fn is_cpu(&self, p: &Placement) -> bool {
         self.cpu.is_none_or(|cpu| cpu == p.chosen)
     }
 }
 
-/// Why there is nothing to explain.
+/// Why no placement can be explained.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ExplainError {
-    /// None at all.
+    /// The trace has no placement decisions.
     #[error("{file} has no placement decisions")]
     #[diagnostic(help(
         "traces of `fairground run ... --trace FILE` have them; for a kernel's, what a policy of ours would have decided: \
          `fairground whatif {file} --machine MACHINE`"
     ))]
     Decisions {
-        /// What was read.
+        /// Name of the trace.
         file: String,
     },
-    /// None of the task.
+    /// The trace has no placement of the task.
     #[error("{file}: no placement of task {task:?}{hint}")]
     Task {
-        /// What was read.
+        /// Name of the trace.
         file: String,
-        /// As asked for.
+        /// The task of the query.
         task: String,
-        /// The nearest name.
+        /// Text `; did you mean X?`; empty if no name is near.
         hint: String,
     },
-    /// None so late.
+    /// No placement is at the time of the query or later.
     #[error("{file}: no such placement{when}")]
     #[diagnostic(help("the last one that --task and --cpu allow is at {last}"))]
     Time {
-        /// What was read.
+        /// Name of the trace.
         file: String,
-        /// As asked for.
+        /// The time of the query, as text ` at X s or after`; empty without a time.
         when: String,
-        /// The last one.
+        /// Time of the last placement that meets the other conditions.
         last: String,
     },
-    /// None onto the CPU.
+    /// No placement chose the CPU.
     #[error("{file}: no placement onto CPU {cpu}")]
     Cpu {
-        /// What was read.
+        /// Name of the trace.
         file: String,
-        /// As asked for.
+        /// The CPU of the query.
         cpu: u32,
     },
-    /// Two readings of it are not alike.
+    /// The second reading of the trace does not match the first.
     #[error("{file} changes while it is read")]
     Changes {
-        /// What was read.
+        /// Name of the trace.
         file: String,
     },
-    /// It cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Trace(#[from] TraceError),
 }
 
-/// An answer, and what must be said beside it.
-pub type Told = (String, Vec<String>);
+/// The text of an answer, and notes to print beside it.
+pub type Answer = (String, Vec<String>);
 
-/// The answer for people.
+/// The answer as text.
 ///
 /// # Errors
-/// If there is nothing of what was asked for.
-pub fn explain(of: &dyn Traced, asked: &Asked) -> Result<Told, ExplainError> {
+/// If no placement matches, or the trace cannot be read.
+pub fn explain(of: &dyn Traced, query: &Query) -> Result<Answer, ExplainError> {
     let mut trace = Placements::new(of.open()?);
-    if asked.wanted.at.is_none() && asked.wanted.task.is_none() {
-        let tally = count(of, &mut trace, asked)?;
-        return Ok((tally_text(asked.by, &tally, trace.head(), &trace.notes()), Vec::new()));
+    if query.wanted.at.is_none() && query.wanted.task.is_none() {
+        let tally = count(of, &mut trace, query)?;
+        return Ok((tally_text(query.by, &tally, trace.head(), &trace.notes()), Vec::new()));
     }
     let mut out = String::new();
-    let full = asked.wanted.at.is_some();
-    each(of, &mut trace, &asked.wanted, &mut |placement, head| {
+    let full = query.wanted.at.is_some();
+    each(of, &mut trace, &query.wanted, &mut |placement, head| {
         let _ = match full {
             true => write!(out, "{}", in_words(&placement, head)),
             false => writeln!(out, "{}", in_short(&placement, head)),
@@ -177,15 +178,15 @@ pub fn explain(of: &dyn Traced, asked: &Asked) -> Result<Told, ExplainError> {
 ///
 /// # Errors
 /// As [`explain`].
-pub fn explain_json(of: &dyn Traced, asked: &Asked) -> Result<Told, ExplainError> {
+pub fn explain_json(of: &dyn Traced, query: &Query) -> Result<Answer, ExplainError> {
     let mut trace = Placements::new(of.open()?);
-    if asked.wanted.at.is_none() && asked.wanted.task.is_none() {
-        let tally = count(of, &mut trace, asked)?;
-        return Ok((tally_json(&of.name(), asked.by, &tally, trace.head(), &trace.notes()), Vec::new()));
+    if query.wanted.at.is_none() && query.wanted.task.is_none() {
+        let tally = count(of, &mut trace, query)?;
+        return Ok((tally_json(&of.name(), query.by, &tally, trace.head(), &trace.notes()), Vec::new()));
     }
-    let full = asked.wanted.at.is_some();
+    let full = query.wanted.at.is_some();
     let mut decisions = Vec::new();
-    each(of, &mut trace, &asked.wanted, &mut |placement, head| {
+    each(of, &mut trace, &query.wanted, &mut |placement, head| {
         decisions.push(match full {
             true => full_json(&placement, head),
             false => Value::Object(brief_json(&placement)),
@@ -199,7 +200,7 @@ pub fn explain_json(of: &dyn Traced, asked: &Asked) -> Result<Told, ExplainError
     Ok((document(&of.name(), trace.head(), fields), notes))
 }
 
-/// The placements that are wanted, with what the trace says of its run, and what must be said beside them.
+/// The placements that match, the head of the trace, and its notes.
 ///
 /// # Errors
 /// As [`explain`].
@@ -212,16 +213,17 @@ pub fn chosen(of: &dyn Traced, wanted: &Wanted) -> Result<(Vec<Placement>, Head,
 
 type Trace<'a> = Placements<Box<dyn EventSource + 'a>>;
 
-/// Gives `take` what is wanted: the first, if a time is; then the rest is not read.
+/// Calls `take` with each placement that matches. With a time, only with the first one: the rest of the trace is not
+/// read.
 fn each(
     of: &dyn Traced,
     trace: &mut Trace,
     wanted: &Wanted,
     take: &mut dyn FnMut(Placement, &Head),
 ) -> Result<(), ExplainError> {
-    let (mut seen, mut taken) = (Seen::default(), false);
+    let (mut contents, mut taken) = (TraceContents::default(), false);
     while let Some(placement) = trace.next_placement()? {
-        seen.note(&placement, wanted);
+        contents.note(&placement, wanted);
         if wanted.is(&placement) {
             taken = true;
             take(placement, trace.head());
@@ -232,13 +234,13 @@ fn each(
     }
     match taken {
         true => Ok(()),
-        false => Err(seen.failure(of.name(), wanted)),
+        false => Err(contents.failure(of.name(), wanted)),
     }
 }
 
-fn count(of: &dyn Traced, trace: &mut Trace, asked: &Asked) -> Result<Tally, ExplainError> {
-    let mut tally = Tally::default();
-    each(of, trace, &asked.wanted, &mut |placement, _| tally.add(&placement, asked.by))?;
+fn count(of: &dyn Traced, trace: &mut Trace, query: &Query) -> Result<RuleCounts, ExplainError> {
+    let mut tally = RuleCounts::default();
+    each(of, trace, &query.wanted, &mut |placement, _| tally.add(&placement, query.by))?;
     Ok(tally)
 }
 
@@ -250,7 +252,7 @@ fn word(by: Split) -> Option<&'static str> {
     }
 }
 
-fn tally_text(by: Split, tally: &Tally, head: &Head, notes: &[String]) -> String {
+fn tally_text(by: Split, tally: &RuleCounts, head: &Head, notes: &[String]) -> String {
     let mut out = meta_text(head);
     let _ = writeln!(out, "{:<9} {}\n", "decisions", tally.total());
     let rows = tally.rows();
@@ -273,7 +275,7 @@ fn tally_text(by: Split, tally: &Tally, head: &Head, notes: &[String]) -> String
     out + no_reasons(head)
 }
 
-fn tally_json(name: &str, by: Split, tally: &Tally, head: &Head, notes: &[String]) -> String {
+fn tally_json(name: &str, by: Split, tally: &RuleCounts, head: &Head, notes: &[String]) -> String {
     let rows = tally.rows();
     let rules = rows.iter().map(|row| {
         let mut object = Map::new();
@@ -291,7 +293,7 @@ fn tally_json(name: &str, by: Split, tally: &Tally, head: &Head, notes: &[String
     document(name, head, fields)
 }
 
-/// What people read of a rule: its title, and its condition in full.
+/// Title and full condition of a rule, as members of a JSON object.
 pub fn rule_words(rule: &Rule) -> [(String, Value); 2] {
     [("title".into(), json!(rule.title())), ("text".into(), json!(rule.text))]
 }
@@ -304,17 +306,17 @@ fn group_json(group: &Group) -> Value {
     }
 }
 
-/// What a trace held, for a message if it was not what was asked for.
+/// What a trace contains, for the message if no placement matches.
 #[derive(Default)]
-struct Seen {
+struct TraceContents {
     any: bool,
-    /// Of the task or CPU asked for, when.
+    /// Time of the last placement of the task and CPU of the query, ns.
     last: Option<u64>,
     tasks: BTreeSet<String>,
     of_task: bool,
 }
 
-impl Seen {
+impl TraceContents {
     fn note(&mut self, placement: &Placement, wanted: &Wanted) {
         self.any = true;
         if !self.tasks.contains(&placement.task.comm) {
@@ -344,12 +346,12 @@ impl Seen {
     }
 }
 
-/// What the run was, a line each.
+/// The facts about the run, one per line.
 fn meta_text(head: &Head) -> String {
     head.meta.iter().map(|(key, value)| format!("{key:<9} {value}\n")).collect()
 }
 
-/// How to get reasons, where there are none.
+/// A note that explains how to record reasons; empty if the trace has them.
 fn no_reasons(head: &Head) -> &'static str {
     match head.why {
         true => "",
@@ -357,7 +359,7 @@ fn no_reasons(head: &Head) -> &'static str {
     }
 }
 
-/// A document with the head of every document.
+/// A JSON document: schema, file, facts about the run, then `fields`.
 fn document<const N: usize>(file: &str, head: &Head, fields: [(&str, Value); N]) -> String {
     let mut object = Map::new();
     object.insert("schema".into(), json!(SCHEMA));

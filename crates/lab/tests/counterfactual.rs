@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use fairground_fair::{Fair, Features};
-use fairground_lab::counterfactual::{Counterfactual, JudgedWakeup, RecordingConfig, Tally};
+use fairground_lab::counterfactual::{AgreementCounts, Counterfactual, JudgedWakeup, RecordingConfig};
 use fairground_machine::Machine;
 use fairground_sim::{Config, Engine};
 use fairground_trace::{EventSource, FtraceText, Names, Reader, RuleNames};
@@ -29,13 +29,13 @@ fn recorded(machine: &Arc<Machine>, workload: &str, sched: &str) -> Vec<u8> {
 }
 
 /// What `sched` says of a trace.
-fn judged(machine: &Arc<Machine>, trace: &[u8], sched: &str) -> (Tally, Vec<JudgedWakeup>) {
+fn judged(machine: &Arc<Machine>, trace: &[u8], sched: &str) -> (AgreementCounts, Vec<JudgedWakeup>) {
     let words = RuleNames::from_scheduler(&fair(machine, sched));
     let config = RecordingConfig { hz: 250, schedutil: false, allowed: None };
     let features = Features::parse(sched).unwrap();
     let mut counterfactual = Counterfactual::new(machine, &features, config, words).unwrap();
     let mut reader = Reader::new("trace", trace);
-    let (mut tally, mut differing) = (Tally::default(), Vec::new());
+    let (mut tally, mut differing) = (AgreementCounts::default(), Vec::new());
     while let Some(event) = reader.next_event().unwrap() {
         if let Some(judged) = counterfactual.event(&event).unwrap() {
             tally.add(&judged, machine);

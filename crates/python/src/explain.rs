@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use fairground_lab::explain::{self, Asked, Differing, ExplainError, Traced, Wanted};
+use fairground_lab::explain::{self, Differing, ExplainError, Query, Traced, Wanted};
 use fairground_run::experiment::Stop;
-use fairground_trace::explain::{Split, Tally};
+use fairground_trace::explain::{RuleCounts, Split};
 use fairground_trace::placements::{Head, Placement, Pull, Step};
 use fairground_trace::{EventSource, TraceError, TraceEvent};
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ impl Explanation {
     /// `count`, `share_pct`, its condition in full (`meaning`).
     #[getter]
     fn rules(&self) -> Table {
-        let mut tally = Tally::default();
+        let mut tally = RuleCounts::default();
         self.placements.iter().for_each(|p| tally.add(p, Split::None));
         let rows = tally.rows();
         Table::from_columns(vec![
@@ -228,11 +228,11 @@ pub fn explain_placements(
     at: Option<u64>,
     cpu: Option<u32>,
 ) -> PyResult<Explanation> {
-    let asked = Asked { wanted: Wanted { task, at, cpu }, by: Split::None };
+    let query = Query { wanted: Wanted { task, at, cpu }, by: Split::None };
     traced(given, |of| {
         let compute = |stop: Stop| -> Result<_, ExplainError> {
             let of = Stoppable(of, &stop);
-            Ok((explain::explain(&of, &asked)?.0, explain::chosen(&of, &asked.wanted)?))
+            Ok((explain::explain(&of, &query)?.0, explain::chosen(&of, &query.wanted)?))
         };
         let (text, (placements, head, notes)) = beside(given.py(), compute)?.map_err(input)?;
         Ok(Explanation { text, placements, head, notes })

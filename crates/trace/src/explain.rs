@@ -122,7 +122,7 @@ impl std::fmt::Display for Group {
 
 /// How often which rule decided.
 #[derive(Default)]
-pub struct Tally {
+pub struct RuleCounts {
     counts: BTreeMap<Group, BTreeMap<String, u64>>,
     total: u64,
 }
@@ -140,7 +140,7 @@ pub struct RuleRow {
     pub share_pct: f64,
 }
 
-impl Tally {
+impl RuleCounts {
     /// Counts one decision in its group.
     pub fn add(&mut self, placement: &Placement, split: Split) {
         let group = match split {
@@ -286,7 +286,7 @@ CPU 5 chosen by select_idle_sibling: previous CPU (A2) after 2 probes
     fn a_tally_counts_within_its_groups() {
         let all = [wakeup("b", 1, "A1"), wakeup("a", 10, "A2"), wakeup("b", 2, "A2"), wakeup("b", 2, "A2")];
         let rows = |split| {
-            let mut tally = Tally::default();
+            let mut tally = RuleCounts::default();
             all.iter().for_each(|p| tally.add(p, split));
             assert_eq!(tally.total(), 4);
             let short = |r: &RuleRow| format!("{} {} {} {:.1}", r.group, r.rule, r.count, r.share_pct);

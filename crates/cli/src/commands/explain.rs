@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fairground_lab::explain::{self, Asked, Wanted};
+use fairground_lab::explain::{self, Query, Wanted};
 use fairground_trace::explain::Split;
 
 use self::time::parse_time;
@@ -71,10 +71,10 @@ impl Explain {
             Some(ByName::Task) => Split::Task,
             Some(ByName::Cpu) => Split::Cpu,
         };
-        let asked = Asked { wanted: self.filter.wanted(), by };
+        let query = Query { wanted: self.filter.wanted(), by };
         let (text, notes) = match self.format {
-            RunFormat::Text => explain::explain(&self.file, &asked)?,
-            RunFormat::Json => explain::explain_json(&self.file, &asked)?,
+            RunFormat::Text => explain::explain(&self.file, &query)?,
+            RunFormat::Json => explain::explain_json(&self.file, &query)?,
         };
         trace_notes(&notes);
         print(&text)?;

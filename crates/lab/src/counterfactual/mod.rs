@@ -36,7 +36,7 @@ use fairground_sim::NO_RULE;
 use fairground_trace::placements::{Cause, Placement, Step, Task};
 use fairground_trace::{AtDecision, RuleNames, TraceEvent};
 
-pub use tally::{Agreement, Disagreement, RelativeCpu, RuleAgreement, Tally};
+pub use tally::{Agreement, AgreementCounts, Disagreement, RelativeCpu, RuleAgreement};
 use threads::Threads;
 pub use whatif::{Found, Report, WhatIf, WhatIfError};
 

@@ -116,14 +116,14 @@ type Way = (String, RelativeCpu, RelativeCpu, Option<String>);
 
 /// Counts of judged wakeups.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct AgreementCounts {
     all: Agreement,
     by_rule: BTreeMap<String, Agreement>,
     by_certainty: BTreeMap<Confidence, u64>,
     ways: BTreeMap<Way, (u64, u64, u64)>,
 }
 
-impl Tally {
+impl AgreementCounts {
     /// Adds a wakeup, which was on `machine`.
     pub fn add(&mut self, judged: &JudgedWakeup, machine: &Machine) {
         self.all.add(judged);

@@ -20,8 +20,8 @@ use serde_json::{json, Map, Value};
 use thiserror::Error;
 
 use super::{
-    Agreement, Confidence, Counterfactual, Disagreement, JudgedWakeup, NoSuchCpu, RecordingConfig, RuleAgreement,
-    Tally, QUEUED,
+    Agreement, AgreementCounts, Confidence, Counterfactual, Disagreement, JudgedWakeup, NoSuchCpu, RecordingConfig,
+    RuleAgreement, QUEUED,
 };
 use crate::explain::{full_json, rule_words, Wanted};
 use crate::recorded::{recorded_config, recorded_sched};
@@ -131,7 +131,7 @@ pub struct Report {
 #[derive(Clone, Debug)]
 pub enum Found {
     /// How often the recording agrees.
-    Agreement(Tally),
+    Agreement(AgreementCounts),
     /// The wakeups of a task, oldest first.
     Wakeups(Vec<JudgedWakeup>),
     /// One wakeup, with reasons.
@@ -145,7 +145,7 @@ struct Reading<'a> {
     source: &'a mut dyn EventSource,
     progress: &'a mut dyn FnMut(u64),
     counterfactual: Counterfactual<'a>,
-    seen: Seen,
+    seen: JudgedSummary,
 }
 
 impl WhatIf {
@@ -170,7 +170,8 @@ impl WhatIf {
         let hz = self.hz.or(recorded.hz).unwrap_or(Config::default().hz);
         let config = RecordingConfig { hz, schedutil, allowed: self.allowed };
         let counterfactual = Counterfactual::new(&self.machine, &features, config, words)?;
-        let mut reading = Reading { ask: self, trace, source, progress, counterfactual, seen: Seen::default() };
+        let mut reading =
+            Reading { ask: self, trace, source, progress, counterfactual, seen: JudgedSummary::default() };
         let (found, notes) = reading.read()?;
         let (trace, machine) = (trace.to_owned(), self.machine_name.clone());
         Ok(Report { trace, machine, sched, head: placements, notes, found })
@@ -206,8 +207,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn tally(&mut self) -> Result<Tally, WhatIfError> {
-        let (ask, mut tally) = (self.ask, Tally::default());
+    fn tally(&mut self) -> Result<AgreementCounts, WhatIfError> {
+        let (ask, mut tally) = (self.ask, AgreementCounts::default());
         self.each(&mut |judged| {
             if ask.wanted.is_cpu(&judged.ours) {
                 tally.add(&judged, &ask.machine);
@@ -266,7 +267,7 @@ impl Reading<'_> {
 
 /// What was judged, for the message if no wakeup matches.
 #[derive(Default)]
-struct Seen {
+struct JudgedSummary {
     judged: u64,
     tasks: BTreeSet<String>,
 }
@@ -274,7 +275,7 @@ struct Seen {
 /// Most names of tasks that are stored for the hint in a message.
 const NAMES_MAX: usize = 4096;
 
-impl Seen {
+impl JudgedSummary {
     fn note(&mut self, judged: &JudgedWakeup) {
         self.judged += 1;
         if self.tasks.len() < NAMES_MAX && !self.tasks.contains(&judged.ours.task.comm) {
@@ -356,7 +357,7 @@ impl Report {
         Value::Object(object)
     }
 
-    fn tally_text(&self, tally: &Tally) -> String {
+    fn tally_text(&self, tally: &AgreementCounts) -> String {
         let (all, sched) = (tally.all(), &self.sched);
         let mut out = format!("machine   {}\nasked     {sched}\nwakeups   {} judged\n", self.machine, all.judged);
         for (confidence, count) in tally.confidences() {
