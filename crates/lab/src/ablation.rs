@@ -1,15 +1,15 @@
-//! Which of its features carries a change: base against test, with the features that part them added one after another
-//! and left out one at a time.
+//! Ablation: which feature carries a change. The features that differ between base and test are added one after
+//! another, and left out one at a time.
 //!
-//! **Added.** The features come in the table's order, each as soon as what it needs is there. What a step *adds* is the
-//! difference to the step before; all steps together are the whole change.
+//! **Added.** The features are added in the table's order, each as soon as the features it needs are there. What a step
+//! *adds* is the difference from the step before; all steps together are the whole change.
 //!
-//! **Left out.** Everything but one feature, and but those that need it: by the rules of [`Features`], and by what the
-//! mail says of its patches ([`crate::published::Mail::based_on`]). What a feature *carries* is the whole change less
-//! that without it. Added and carried differ where features act on each other.
+//! **Left out.** All features but one, and without those that need it: by the rules of [`Features`], and by what the
+//! mail states about its patches ([`crate::published::Mail::based_on`]). What a feature *carries* is the whole change
+//! minus the change without it. The two differ where features interact.
 //!
-//! Where base and test have workloads of their own too ([`crate::published::PublishedRun::test_workload`]), the other workload
-//! is taken like a feature, before all others.
+//! Where base and test have different workloads ([`crate::published::PublishedRun::test_workload`]), the change of
+//! workload is treated like a feature, before all others.
 //!
 //! Points are percent of the base's mean, positive = better; intervals are those of [`crate::stats`], paired over the
 //! seeds that every scheduler completed.
@@ -31,9 +31,9 @@ const TEST_WORKLOAD: &str = "test_workload";
 /// What to run to take a change apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ablation {
-    /// Each once; the first is the base.
+    /// The distinct runs; the first is the base.
     pub columns: Vec<Column>,
-    /// Place of the test in `columns`.
+    /// Index of the test in `columns`.
     pub test: usize,
     steps: Vec<Step>,
 }
@@ -43,7 +43,7 @@ pub struct Ablation {
 pub struct Column {
     /// Scheduler of the column, as a user types it.
     pub sched: String,
-    /// Under the test's workload, where that is another than the base's.
+    /// Whether it runs the test's workload, where that is not the base's.
     pub test_workload: bool,
 }
 
@@ -51,9 +51,9 @@ pub struct Column {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Step {
     feature: &'static str,
-    /// Place in the columns of it with those before.
+    /// Index of the column with this feature and those before it.
     added: usize,
-    /// Place in the columns of all without it and `along`.
+    /// Index of the column without this feature and without `along`.
     left_out: usize,
     along: Vec<&'static str>,
 }
@@ -89,13 +89,13 @@ pub struct Piece {
     pub feature: &'static str,
     /// The change with it and those before it, percent of base.
     pub with_pct: Option<f64>,
-    /// Its effect when added to those before it.
+    /// Its effect when added to those before it; `None` where the change is unknown.
     pub adds: Option<Points>,
     /// Features that are left out with it because they need it.
     pub along: Vec<&'static str>,
     /// The change without it and those features, percent of base.
     pub without_pct: Option<f64>,
-    /// The whole change minus the change without it.
+    /// The whole change minus the change without it; `None` where the change is unknown.
     pub carries: Option<Points>,
 }
 
@@ -104,15 +104,15 @@ pub struct Piece {
 pub struct Points {
     /// Arithmetic mean of the values.
     pub mean: f64,
-    /// 95 % interval; none below two seeds.
+    /// 95 % interval; `None` below two seeds.
     pub ci95: Option<[f64; 2]>,
-    /// The interval excludes zero; none below [`crate::stats::SIGNIFICANT_PAIRS_MIN`] seeds.
+    /// Whether the interval excludes zero; `None` below [`crate::stats::SIGNIFICANT_PAIRS_MIN`] seeds.
     pub significant: Option<bool>,
 }
 
 impl Ablation {
-    /// The schedulers between `base` and `test`, under one workload. `based_on`: features by name, with those that they need beside what the
-    /// rules of [`Features`] say.
+    /// The runs between `base` and `test`, under one workload. `based_on` maps a feature to the features that it needs
+    /// beside the rules of [`Features`].
     ///
     /// # Errors
     /// If no order of the features works, or `based_on` names an unknown feature.
@@ -148,8 +148,8 @@ impl Ablation {
         Ok(Ablation { columns, test: last, steps })
     }
 
-    /// The same where the test has a workload of its own: that is the first step, from the base under its own to the base
-    /// under the test's, and features come after it. Left out, it is the test under the base's workload.
+    /// Adds the change of workload as the first step: from the base under its own workload to the base under the
+    /// test's. The features come after it. Without this step, it is the test under the base's workload.
     pub fn with_test_workload(self) -> Ablation {
         let base = self.columns[0].clone();
         let left_out = Column { test_workload: false, ..self.columns[self.test].clone() };
@@ -160,7 +160,7 @@ impl Ablation {
         Ablation { columns, test: self.test + 1, steps: std::iter::once(first).chain(later).collect() }
     }
 
-    /// What each feature does to `metric`. `results`: of all its columns, same seeds.
+    /// What each feature does to `metric`. `results` has all columns, with the same seeds.
     pub fn pieces(&self, results: &Results, metric: &str) -> Vec<Piece> {
         let columns = Columns::from_results(results, metric);
         let change = |sched| columns.points(0, sched).map(|p| p.mean);
@@ -194,7 +194,7 @@ fn read_based_on(based_on: &BTreeMap<String, Vec<String>>) -> Result<Vec<(usize,
     pairs.map(|(feature, other)| Ok((find(feature)?, find(other)?))).collect()
 }
 
-/// The two ends, and (feature, what it is based on).
+/// The two ends of an ablation, and pairs of a feature and a feature that it needs.
 struct Parts<'a> {
     base: &'a Features,
     test: &'a Features,
@@ -202,7 +202,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// What parts test from base: each feature with the set that it and those before it make.
+    /// The features that differ, in the order in which they are added, each with the set of features after that step.
     fn order(&self) -> Result<Vec<(usize, Features)>, AblationError> {
         let mut left = self.test.differing(self.base);
         let mut taken = Vec::new();
@@ -224,8 +224,8 @@ impl Parts<'_> {
         Ok(order)
     }
 
-    /// Test without feature `id` and those of `ids` that need it; what goes along, and the set that is left. Where the
-    /// base itself stands against that, everything goes.
+    /// The test without feature `id` and without those of `ids` that need it. Returns the names of the latter, and the
+    /// features that remain: those of the base if no smaller set is valid.
     fn features_without(&self, id: usize, ids: &[usize]) -> (Vec<&'static str>, Features) {
         let mut out = vec![id];
         loop {
@@ -237,7 +237,8 @@ impl Parts<'_> {
                     let along = ids.iter().filter(|i| **i != id && out.contains(i));
                     return (along.map(|i| name_of(*i)).collect(), rest);
                 }
-                // The feature that complains; one of the base's own cannot be helped but by taking nothing.
+                // The feature that the conflict names. A conflict of the base's own features goes away only if all
+                // others are left out.
                 (None, Err(error)) => complainant(&error).filter(|f| kept.contains(f)).or(kept.last().copied()),
             };
             match next {
@@ -248,14 +249,14 @@ impl Parts<'_> {
     }
 }
 
-/// The feature that a conflict is about; what it says may have a value behind it.
+/// The feature that a conflict names; its text may be `feature=value`.
 fn complainant(error: &FairError) -> Option<usize> {
     let FairError::Conflict { feature, .. } = error else { return None };
     let name = feature.split('=').next().unwrap_or(feature);
     features().iter().position(|f| f.name == name)
 }
 
-/// A metric by scheduler, of the seeds in which all schedulers have it.
+/// Values of a metric by column, for the seeds in which all columns have it.
 struct Columns {
     by_sched: Vec<Vec<f64>>,
     better: Option<Better>,
@@ -274,7 +275,7 @@ impl Columns {
         Columns { by_sched: results.iter().map(column).collect(), better: first.map(|r| r.metric.better) }
     }
 
-    /// What `to` has over `from`.
+    /// The difference between column `to` and column `from`; `None` without seeds, or if the base's mean is 0.
     fn points(&self, from: usize, to: usize) -> Option<Points> {
         let better = self.better?;
         let (from, to) = (&self.by_sched[from], &self.by_sched[to]);

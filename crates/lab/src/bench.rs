@@ -1,4 +1,4 @@
-//! Our own speed: fixed runs without a trace, checkers on, measured in host time.
+//! Our own speed: fixed runs without a trace, with checkers, measured in host time.
 //!
 //! | row | what runs |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | W1024 | 10,000 periodic tasks of 7.5 % (73 % load) on `synthetic-1024` |
 //! | F224 | hackbench with 256 groups on `thunderx2-224`: 10,240 forks while those born already send |
 //!
-//! Virtual time is extended until the host has worked for the time asked for; that of F224 is its own. How cost grows
-//! with a machine and its load is in [`scale`].
+//! Virtual time is extended until the host has worked for the requested time; F224 has its own length. [`scale`]
+//! measures how cost grows with the machine and its load.
 
 use std::sync::Arc;
 
@@ -73,15 +73,15 @@ pub const ROWS: [BenchSpec; 7] = [
     },
 ];
 
-/// The scheduler that is measured unless another is asked for.
+/// The scheduler that is measured by default.
 pub const SCHED: &str = "fair:v6.12";
 
 /// The machine of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hardware {
-    /// Equal CPUs behind one cache; their number.
+    /// This number of equal CPUs that share a cache.
     Equal(usize),
-    /// A machine that comes with the program.
+    /// A built-in machine, by name.
     Preset(&'static str),
 }
 
@@ -92,16 +92,16 @@ pub enum Load {
     Periodic {
         /// Number of tasks that are started.
         tasks: u32,
-        /// Work of each, percent of a CPU.
+        /// Share of a CPU that each task uses, percent.
         duty: f64,
-        /// What periods are multiplied by.
+        /// Factor by which periods are multiplied.
         stretch: f64,
     },
     /// Hackbench, from its first fork to its end.
     Storm {
-        /// Of 40 tasks each.
+        /// Number of groups, of 40 tasks each.
         groups: u32,
-        /// Messages of each sender to each receiver.
+        /// Messages that each sender sends to each receiver.
         loops: u32,
     },
 }
@@ -111,7 +111,7 @@ impl Load {
         Load::Periodic { tasks, duty, stretch: 1.0 }
     }
 
-    /// The workload as the command line has it; `sim_s` is how long it runs, virtual seconds, if that is to be said.
+    /// The workload as on the command line. `sim_s` is the length of the run, virtual seconds; storms ignore it.
     fn spec(&self, sim_s: f64) -> String {
         match *self {
             Load::Periodic { tasks, duty, stretch } => {
@@ -133,21 +133,21 @@ pub struct BenchSpec {
     pub hardware: Hardware,
     /// What runs on it.
     pub load: Load,
-    /// Governor, and whether reasons are wanted.
+    /// Governor and observer of the run.
     pub how: BenchConfig,
 }
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchConfig {
-    /// Who sets the clocks.
+    /// Frequency governor.
     pub governor: Governor,
-    /// An observer wants the reasons of decisions.
+    /// Whether an observer requests the reasons of decisions.
     pub why: bool,
 }
 
 impl BenchConfig {
-    /// Clocks at their top frequency, no reasons wanted.
+    /// Clocks at their top frequency, without reasons.
     pub const PLAIN: BenchConfig = BenchConfig { governor: Governor::Performance, why: false };
 }
 
@@ -158,23 +158,22 @@ pub struct BenchRow {
     pub name: String,
     /// Virtual seconds per second of host time.
     pub sim_s_per_wall_s: f64,
-    /// Virtual seconds per second of the host's CPU: the same on an idle host, and on a busy one what can be compared.
+    /// Virtual seconds per second of CPU time of the host. On a busy host, compare this rate.
     pub sim_s_per_cpu_s: f64,
     /// Engine events per second of host time.
     pub core_events_per_s: f64,
-    /// Host time in the scheduler per wakeup or fork, ns: deciding and committing, clock reading subtracted. From a
-    /// second run, so that taking times does not slow the first.
+    /// Host time in the scheduler per wakeup or fork, ns: deciding and committing, without the time to read clocks.
+    /// From a second run, so that taking times does not slow the first.
     pub ns_per_decision: f64,
-    /// Host time of a fork's placement, ns: median. Measured like `ns_per_decision`; none if nothing was
-    /// forked.
+    /// Median host time of a fork's placement, ns, measured like `ns_per_decision`; `None` without forks.
     pub fork_median_ns: Option<f64>,
-    /// 99th percentile of the same, ns.
+    /// 99th percentile of the same, ns; `None` without forks.
     pub fork_p99_ns: Option<f64>,
-    /// Peak resident memory of the process, MiB; none where the system does not tell.
+    /// Peak resident memory of the process, MiB; `None` where the system does not report it.
     pub rss_mib: Option<f64>,
     /// Virtual seconds that were run.
     pub sim_s: f64,
-    /// Host seconds that it took.
+    /// Host seconds that the run took.
     pub wall_s: f64,
 }
 
@@ -199,8 +198,8 @@ pub enum BenchError {
     },
 }
 
-/// Measures one row for about `seconds` of host time. Meant for a process of its own: memory is the process's peak, or
-/// that of the worker in which a kernel runs.
+/// Measures one row for about `seconds` of host time. Run it in a process of its own: memory is the peak of the
+/// process, or of the worker in which a kernel runs.
 ///
 /// # Errors
 /// If there is no such row, or it cannot be run.
@@ -215,7 +214,7 @@ pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     let run = |sim_s: f64, timed: bool| {
         measure_row(&machine, &row.load, sched, workers, sim_s, timed, row.how).map_err(failed)
     };
-    // A short run tells how much virtual time fits.
+    // A short run shows how much virtual time fits.
     let probe = run(PROBE_S, false)?;
     let sim_s = (PROBE_S / probe.wall_s.max(1e-6) * seconds).clamp(PROBE_S, 3_600.0);
     let main = run(sim_s, false)?;
@@ -234,10 +233,10 @@ pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     })
 }
 
-/// Virtual seconds of a first, short run.
+/// Virtual seconds of the first, short run.
 const PROBE_S: f64 = 0.2;
 
-/// One run, in a worker if it has to be.
+/// One run, in a worker if the scheduler needs one.
 fn measure_row(
     machine: &Arc<Machine>,
     load: &Load,

@@ -1,14 +1,15 @@
-//! Repeating the fits that a machine file records (design, decision 6): costs of the machine are varied until our
-//! baseline gives the published one. Patched cells are refused, and so are rows that say why they are not scored.
+//! Repeats the fits that a machine file records (design, decision 6): costs of the machine are varied until our
+//! baseline gives the published one. Patched cells are refused, and so are rows that are not scored.
 //!
 //! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
 //!
-//! **Fit parameters.** `costs.scale`, costs of `[costs.soft]` that it multiplies, or of `[costs.line]` and `[costs.message]`. Costs that record the same cell are
-//! one free figure: they keep their ratio, and the first is varied. A machine may have one free figure for every three
-//! of its baseline cells, and one if it has fewer.
+//! **Fit parameters.** `costs.scale`, the costs of `[costs.soft]` that it multiplies, or those of `[costs.line]` and
+//! `[costs.message]`. Costs that record the same cell are one free figure: they keep their ratio, and the first is
+//! varied. A machine may have one free figure for every three of its baseline cells, and one if it has fewer.
 //!
-//! **Search.** Every free cost makes a baseline worse, so halving finds the place, on a fixed grid: the scale in steps of
-//! 0.0001, ns in four digits. Of an option the two ends of its range say which way it goes. The path does not depend on what the file records, so that a fit repeats to the digit.
+//! **Search.** Every free cost makes a baseline worse, so a binary search finds the value, on a fixed grid: the scale
+//! in steps of 0.0001, ns in four digits. For an option, the two ends of its range show the direction. The path does
+//! not depend on what the file records, so a fit repeats to the digit.
 
 mod option;
 
@@ -28,7 +29,7 @@ use fairground_run::store::Store;
 
 pub use self::option::{fit_option, option_jobs, OptionFit, OptionJob};
 
-/// Relative miss that is still a fit, whatever error is published.
+/// A relative miss up to this one is accepted as a fit, whatever error the mail prints.
 const CLOSE_ENOUGH: f64 = 2e-3;
 /// Baseline cells of a machine for each free figure.
 const CELLS_PER_FIGURE: usize = 3;
@@ -40,11 +41,12 @@ pub struct Target {
     pub cell: String,
     /// Value that the mail prints.
     pub published: f64,
-    /// Relative miss that is still a fit: half of the error that the mail prints for the cell, but at least 0.002.
+    /// Relative miss that is accepted as a fit: half of the error that the mail prints for the cell, but at least
+    /// 0.002.
     pub close_enough: f64,
     /// Unit of the value.
     pub unit: String,
-    /// Which way is better.
+    /// Whether a higher or a lower value is better.
     pub better: Better,
     /// The run that gives our value.
     pub run: PublishedRun,
@@ -71,7 +73,7 @@ pub struct Fit {
 /// Errors of a calibration.
 #[derive(Debug, Error, Diagnostic)]
 pub enum CalibrateError {
-    /// Nothing is recorded and no cell was named.
+    /// The machine's file records no fit, and the user names no cell.
     #[error("{machine} records no fit")]
     #[diagnostic(help("name a cell with --cell; cells that this machine runs: {known}"))]
     NothingRecorded {
@@ -86,7 +88,7 @@ pub enum CalibrateError {
     NoSuchCell {
         /// Name of the machine.
         machine: String,
-        /// What was asked for.
+        /// The cell that the user names.
         cell: String,
         /// The cells that may be fitted.
         known: String,
@@ -99,16 +101,16 @@ pub enum CalibrateError {
         "{near}there are costs.scale, what it multiplies, e.g. costs.soft.fork, and costs.line and costs.message by distance"
     ))]
     NoSuchFigure {
-        /// What was asked for.
+        /// The figure that the user names.
         figure: String,
-        /// The nearest valid name.
+        /// Text `did you mean X? `; empty if no name is near.
         near: String,
     },
-    /// The scale multiplies the others.
+    /// The scale multiplies the other costs, so it is fitted alone.
     #[error("costs.scale cannot be fitted together with other costs")]
     #[diagnostic(help("it multiplies the others: fit it first, to a cell of its own"))]
     ScaleWithOthers,
-    /// More is fitted than the published cells can bear.
+    /// More figures are fitted than the number of published cells allows.
     #[error("{machine} would have {figures} fitted figures and has {cells} baseline cells")]
     #[diagnostic(help(
         "one figure for every {CELLS_PER_FIGURE} cells, and at least one: state the others on other grounds"
@@ -118,14 +120,14 @@ pub enum CalibrateError {
         machine: String,
         /// Number of figures that are fitted.
         figures: usize,
-        /// Cells that it runs.
+        /// Number of baseline cells that the machine runs.
         cells: usize,
     },
-    /// The CPUs to which the workload is bound.
+    /// The machine does not have the CPUs to which the workload is bound.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Machine(#[from] MachineError),
-    /// A workload with its option at some value.
+    /// The workload is invalid with a tried value of its option.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Workload(#[from] WorkloadError),
@@ -180,11 +182,11 @@ fn target(row: &PublishedRow, machine: &str) -> Option<Target> {
     })
 }
 
-/// What to fit, in order: all that the machine's file records; or `cell` alone, by `figures`, or by those that the file
-/// records for it, or by the scale.
+/// What to fit, in order. Without `cell`: all fits that the machine's file records. With `cell`: that cell alone, by
+/// `figures`, else by the figures that the file records for it, else by the scale.
 ///
 /// # Errors
-/// If there is nothing to fit, it may not be fitted, or it would be more than the machine's cells can bear.
+/// If there is nothing to fit, a fit is not allowed, or there are too many figures for the machine's cells.
 pub fn choose(machine: &Machine, cell: Option<&str>, figures: &[String]) -> Result<Vec<Job>, CalibrateError> {
     let targets = targets(&machine.name)?;
     let recorded = recorded(machine);
@@ -233,7 +235,8 @@ fn job(machine: &Machine, targets: &[Target], cell: &str, figures: Vec<FitParam>
     Ok(Job { target, figures })
 }
 
-/// Cells that the machine's file records fits to, with their figures; the scale's first, then as in the file.
+/// Cells to which the machine's file records fits, with their figures. The fit of the scale is first, then the order of
+/// the file.
 pub fn recorded(machine: &Machine) -> Vec<(String, Vec<FitParam>)> {
     let mut cells: Vec<(String, Vec<FitParam>)> = Vec::new();
     for figure in &machine.figures {
@@ -250,7 +253,8 @@ pub fn recorded(machine: &Machine) -> Vec<(String, Vec<FitParam>)> {
     cells
 }
 
-/// One figure for every three cells, counting what the file records, what is wanted beside it and `options` of workloads.
+/// Checks the limit of one figure for every three cells. Counts the figures that the file records, those in `wanted`
+/// and the `options` of workloads.
 fn check_number(
     machine: &Machine,
     recorded: &[(String, Vec<FitParam>)],
@@ -270,19 +274,19 @@ fn check_number(
 
 /// How the runs of a fit are made.
 pub struct FitRuns<'a> {
-    /// Runs of each step of the search.
+    /// Seeds of the runs at each step of the search.
     pub seeds: Vec<u64>,
     /// Threads to run on, at least 1.
     pub jobs: usize,
-    /// What it has is taken from there, and the rest is kept there.
+    /// Results that it has are taken from there, and new results are stored there.
     pub store: Option<&'a Store>,
-    /// Ends the fit.
+    /// Stops the fit when set.
     pub stop: &'a Stop,
-    /// Is told of each step of the search as of a batch.
+    /// Receives the progress of each step of the search, like that of a batch.
     pub tell: ProgressListener<'a>,
 }
 
-/// Varies the job's parameters on the machine of `experiment`, which has one scheduler, until that gives the target.
+/// Varies the job's parameters on the machine of `experiment`, which has one scheduler, until the run gives the target.
 /// Deterministic.
 ///
 /// # Errors
@@ -311,8 +315,8 @@ fn miss(ours: f64, published: f64) -> f64 {
     ((ours - published) / published).abs()
 }
 
-/// The step between the two, both included, whose outcome is nearest to the goal, with that outcome. It rises with the
-/// step, or falls, but need not everywhere: rhythms of a workload may snap.
+/// The step from `low` to `high`, both included, whose outcome is nearest to the goal, with that outcome. The outcome
+/// rises with the step, or falls; it need not do so everywhere, because rhythms of a workload may snap.
 fn halve(
     (mut low, mut high): (u64, u64),
     goal: f64,
@@ -341,8 +345,8 @@ fn halve(
 /// Costs that are varied together, on a grid.
 enum FitVariable {
     Scale,
-    /// The first in ns of four digits; each with its ratio to the first, in three digits: what comes of four-digit costs
-    /// is again the ratio that they were made with, so that a fit repeats.
+    /// Each cost with its ratio to the first, in three digits. The first is varied, in ns of four digits. Ratios of
+    /// four-digit costs in three digits give back the ratio that they were computed with, so a fit repeats.
     Soft(Vec<(FitParam, f64)>),
 }
 
@@ -352,14 +356,14 @@ impl FitVariable {
             return FitVariable::Scale;
         }
         let stated = |free: &FitParam| machine.costs.fit_value(*free);
-        // A cost of nothing has no ratio; then all are equal.
+        // A cost of 0 has no ratio; then all costs are equal.
         let first = figures.first().map(stated).filter(|ns| *ns > 0.0);
         FitVariable::Soft(
             figures.iter().map(|free| (*free, first.map_or(1.0, |first| three_digits(stated(free) / first)))).collect(),
         )
     }
 
-    /// First and last step: 0.01 to 16, or 1 ns to 10 ms.
+    /// First and last step: a scale of 0.01 to 16, or 1 ns to 10 ms.
     fn steps(&self) -> (u64, u64) {
         match self {
             FitVariable::Scale => (100, 160_000),
@@ -378,7 +382,7 @@ impl FitVariable {
     }
 }
 
-/// From 1.000 to 9.999.
+/// Steps of the grid from 1.000 to 9.999, and of every further decade.
 const STEPS_PER_DECADE: u64 = 9000;
 
 /// 1.000, 1.001, ... 9.999, 10.00, 10.01, ...: a grid of four digits.
@@ -391,7 +395,7 @@ fn decade_thousandths(step: u64) -> u64 {
     digits * 10u64.pow(decade.min(12) as u32)
 }
 
-/// `value` in three digits; at least 0.0001.
+/// `value` rounded to three digits, at least 0.0001.
 fn three_digits(value: f64) -> f64 {
     let mut unit = 10_000;
     while unit > 1 && value * f64::from(unit) >= 1000.0 {
@@ -400,13 +404,13 @@ fn three_digits(value: f64) -> f64 {
     (value * f64::from(unit)).round().max(1.0) / f64::from(unit)
 }
 
-/// `value` in four digits; at least 0.001.
+/// `value` rounded to four digits, at least 0.001.
 fn four_digits(value: f64) -> f64 {
     let mut unit = 0.001;
     while value / unit >= 10_000.0 {
         unit *= 10.0;
     }
-    // Dividing by a whole number gives the nearest number to what is printed.
+    // A division by a whole number gives the `f64` nearest to the printed number.
     let digits = (value / unit).round().max(1.0);
     if unit < 1.0 {
         digits / (1.0 / unit).round()

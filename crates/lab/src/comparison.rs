@@ -1,4 +1,4 @@
-//! What runs showed: base against each test, metric by metric.
+//! The result of an experiment: base against each test, metric by metric.
 
 mod side;
 
@@ -10,10 +10,10 @@ use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Selected;
 use fairground_run::metrics::{Metric, MetricValue};
 
-/// An experiment's outcome, ready for any of the layouts.
+/// The result of an experiment, for any layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What all sides share.
+    /// The settings that all sides share.
     pub common: Settings,
     /// Seeds that were run.
     pub seeds: Vec<u64>,
@@ -28,18 +28,19 @@ pub struct Report {
 /// Base against one test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What is compared with.
+    /// The base.
     pub base: Side,
-    /// What is under test.
+    /// The test.
     pub test: Side,
-    /// Metric by metric.
+    /// One row per metric.
     pub rows: Vec<Row>,
     /// The pairs of runs behind the rows.
     pub pairs: Vec<Pair>,
 }
 
 impl Comparison {
-    /// Whether base and test made the same run with every seed: the hashes of each pair are equal, and there is a pair.
+    /// Whether base and test made the same run with every seed: the hashes of each pair are equal, and there is at
+    /// least one pair.
     pub fn identical(&self) -> bool {
         !self.pairs.is_empty() && self.pairs.iter().all(|pair| pair.base == pair.test)
     }
@@ -52,16 +53,17 @@ pub struct Row {
     pub metric: Metric,
     /// The seeds of the values.
     pub seeds: Vec<u64>,
-    /// Values by seed, of the pairs in which both runs have one: a figure of samples has none without samples.
+    /// Values of the base by seed. Only pairs in which both runs have a value: a metric of samples has none without
+    /// samples.
     pub base: Vec<f64>,
-    /// Values by seed, paired with `base`.
+    /// Values of the test by seed, paired with `base`.
     pub test: Vec<f64>,
-    /// The difference.
+    /// The paired difference, test minus base.
     pub change: Change,
 }
 
 impl Row {
-    /// Two columns that share their seeds, which are 1, 2 and so on.
+    /// A row of two columns whose seeds are 1, 2 and so on.
     pub fn new(metric: Metric, base: Vec<f64>, test: Vec<f64>) -> Row {
         Row::of_seeds(metric, (1..=base.len() as u64).collect(), base, test)
     }
@@ -71,25 +73,25 @@ impl Row {
         Row { metric, seeds, base, test, change }
     }
 
-    /// The base column in short.
+    /// Mean and standard deviation of the base column.
     pub fn base_summary(&self) -> Summary {
         Summary::of(&self.base)
     }
 
-    /// The test column in short.
+    /// Mean and standard deviation of the test column.
     pub fn test_summary(&self) -> Summary {
         Summary::of(&self.test)
     }
 }
 
-/// Hashes of the two event streams of a seed.
+/// Hashes of the event streams of base and test with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The seed.
+    /// Seed of both runs.
     pub seed: u64,
-    /// Base run.
+    /// Event hash of the base's run.
     pub base: u128,
-    /// Test run.
+    /// Event hash of the test's run.
     pub test: u128,
 }
 
@@ -98,14 +100,14 @@ pub struct Pair {
 pub struct Failure {
     /// Name of the side.
     pub side: String,
-    /// Seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Why.
+    /// The error message.
     pub message: String,
 }
 
 impl Report {
-    /// Of what was run: `sides[0]` is the base, `results` is `[side][seed]`.
+    /// A report on all runs: `sides[0]` is the base, `results` is `[side][seed]`.
     pub fn new(sides: &[Settings], seeds: &[u64], results: &Results) -> Report {
         let (sides, common) = side::name_sides(sides);
         let comparisons = (1..sides.len())
@@ -123,7 +125,7 @@ impl Report {
         report
     }
 
-    /// Leaves out what is not selected, comparison by comparison.
+    /// Removes the metrics that are not selected, comparison by comparison.
     pub fn keep(&mut self, selected: &[Selected]) {
         for (comparison, selected) in self.comparisons.iter_mut().zip(selected) {
             comparison.rows.retain(|row| selected.has(&row.metric.name));
@@ -131,7 +133,7 @@ impl Report {
         self.note_on_samples(selected);
     }
 
-    /// Says of which selected figures not all pairs have a value.
+    /// Notes the selected metrics for which some pairs have no value.
     fn note_on_samples(&mut self, selected: &[Selected]) {
         let mut notes = Vec::new();
         for (Comparison { test, rows, pairs, .. }, selected) in self.comparisons.iter().zip(selected) {
@@ -152,7 +154,7 @@ impl Report {
         notes.into_iter().for_each(|note| self.note(note));
     }
 
-    /// Adds a note that is not there yet.
+    /// Adds a note unless it is already there.
     pub fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.notes.contains(&note) {
@@ -170,7 +172,7 @@ impl Report {
         }
     }
 
-    /// A seed draws the same for both sides only if they run the same workload on the same machine.
+    /// Notes that a seed does not give the sides the same random draws if they differ in machine or workload.
     fn note_on_draws(&mut self) {
         let differ =
             |name: &&str| self.comparisons.iter().any(|c| c.base.settings.get(name) != c.test.settings.get(name));
@@ -197,7 +199,7 @@ impl Report {
 
 type Runs = [Result<RunReport, String>];
 
-/// Rows and pairs of the seeds that both completed.
+/// Rows and pairs of the seeds that both sides completed.
 fn compare(seeds: &[u64], base: &Runs, test: &Runs) -> (Vec<Row>, Vec<Pair>) {
     let done: Vec<(u64, &RunReport, &RunReport)> = seeds
         .iter()
@@ -220,7 +222,7 @@ fn compare(seeds: &[u64], base: &Runs, test: &Runs) -> (Vec<Row>, Vec<Pair>) {
     (metrics.into_iter().filter_map(row).collect(), pairs)
 }
 
-/// What any of the runs reports, in the order that all of them keep.
+/// The metrics of all runs, in the order that every run keeps.
 fn metrics_of<'a>(runs: impl Iterator<Item = &'a RunReport>) -> Vec<&'a Metric> {
     let mut metrics: Vec<&Metric> = Vec::new();
     for run in runs {
@@ -247,7 +249,7 @@ fn failures<'a>(side: &'a str, seeds: &'a [u64], runs: &'a Runs) -> impl Iterato
     })
 }
 
-/// The notes of all runs, each once, in order of appearance.
+/// The notes of all runs without duplicates, in order of appearance.
 fn notes_of(results: &Results) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for note in results.iter().flatten().flatten().flat_map(|r| &r.notes) {
@@ -271,7 +273,7 @@ mod tests {
         Ok(RunReport { metrics, hash: 0, notes: vec![] })
     }
 
-    /// Base has no sample of `b` in the second seed, test none of `c` at all.
+    /// The base has no sample of `b` with the second seed; the test has no sample of `c`.
     fn report() -> Report {
         let base = vec![run(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]), run(&[("a", 1.0), ("c", 3.0)])];
         let test = vec![run(&[("a", 4.0), ("b", 5.0)]), run(&[("a", 6.0), ("b", 7.0)])];

@@ -1,6 +1,6 @@
 //! Cost attribution: which cost term a change comes from, by the same pairs of runs on machines where one term is free.
 //!
-//! A term's share is the change with everything minus the change without the term, in percentage points of the
+//! A term's share is the change with all costs minus the change without the term, in percentage points of the
 //! respective base. A term that machine and workload do not have is left out. Terms overlap in time, so shares need not
 //! add up; the rest is shown.
 
@@ -18,13 +18,13 @@ use fairground_run::experiment::Experiment;
 pub struct CostTerm {
     /// Short name, as tables print it.
     pub name: &'static str,
-    /// What it stands for.
+    /// Description of the cost.
     pub meaning: &'static str,
     off: fn(&mut Machine, &mut Config, &Workload),
 }
 
 impl CostTerm {
-    /// `experiment` where the term costs nothing; none if it costs nothing there anyway.
+    /// `experiment` where the term costs nothing; `None` if the term costs nothing there anyway.
     pub fn switch_off(&self, experiment: &Experiment) -> Option<Experiment> {
         let (mut machine, mut config) = (Machine::clone(&experiment.machine), experiment.config);
         (self.off)(&mut machine, &mut config, &experiment.workload);

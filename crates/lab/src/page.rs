@@ -1,10 +1,10 @@
-//! Pages of HTML that need nothing else: no script, no font, no picture from elsewhere. All pages that Fairground writes, here
-//! and in Python, have this frame and this look.
+//! Pages of HTML without external files: no script, no font, no picture. All pages that Fairground writes, here and in
+//! Python, have this frame and style.
 
-/// The style sheet.
+/// The style sheet of all pages.
 pub const STYLE: &str = include_str!("page.css");
 
-/// A whole page. `title` is text; `heading` (of the page) and `body` are HTML, each line of `body` with its end.
+/// A whole page. `title` is plain text; `heading` and `body` are HTML, and each line of `body` ends with a newline.
 pub fn page(title: &str, heading: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -15,7 +15,7 @@ pub fn page(title: &str, heading: &str, body: &str) -> String {
     )
 }
 
-/// Text within an element or an attribute.
+/// Escapes text for use in an element or an attribute.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -33,35 +33,36 @@ const WHOLE: &str = "synthetic-1024";
 /// Virtual seconds of the short run.
 const START_S: f64 = 0.1;
 
-/// One cell of the grid. Rates are per second of virtual time, after the start.
+/// One cell of the grid. Rates are per second of virtual time, without the start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleCell {
     /// Number of CPUs used.
     pub cpus: u32,
     /// Number of periodic tasks.
     pub tasks: u32,
-    /// Seconds of a host CPU until all tasks were born and the first 0.1 s of virtual time had passed.
+    /// CPU seconds of the host until all tasks were created and the first 0.1 s of virtual time had passed.
     pub start_cpu_s: f64,
-    /// Seconds of a host CPU.
+    /// CPU seconds of the host, per second of virtual time.
     pub cpu_s_per_sim_s: f64,
     /// Engine events, per second of virtual time.
     pub events: f64,
     /// Wakeups, per second of virtual time.
     pub wakeups: f64,
-    /// CPUs that the scheduler looked at to sum groups up: balance passes, births.
+    /// CPUs that the scheduler read to sum up groups, in balance passes and forks, per second of virtual time.
     pub group_cpus: f64,
-    /// CPUs that wakeups looked at to see whether they are free.
+    /// CPUs that wakeups probed for being idle, per second of virtual time.
     pub probes: f64,
-    /// Balance passes: walks over the domains of a CPU in a softirq.
+    /// Balance passes, per second of virtual time: walks over the domains of a CPU in a softirq.
     pub balances: f64,
-    /// Peak resident memory of the process, MiB; none where the system does not tell.
+    /// Peak resident memory of the process, MiB; `None` where the system does not report it.
     pub rss_mib: Option<f64>,
 }
 
-/// The first `cpus` CPUs of the machine `synthetic-1024`: a multiple of its clusters below a node, of its nodes above.
+/// The first `cpus` CPUs of the machine `synthetic-1024`: a multiple of a cluster below one node, a multiple of a node
+/// above.
 ///
 /// # Errors
-/// If the file of the machine has no such part.
+/// If the machine's file has no such part.
 pub fn part(cpus: u32) -> Result<Machine, String> {
     let text = preset_text(WHOLE).ok_or_else(|| format!("no machine {WHOLE}"))?;
     let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
@@ -77,19 +78,20 @@ pub fn part(cpus: u32) -> Result<Machine, String> {
     Machine::from_toml(WHOLE, &file.to_string()).map_err(|e| e.to_string())
 }
 
-/// CPUs of a node of [`WHOLE`].
+/// CPUs per node of [`WHOLE`].
 const NODE: u32 = 128;
 
-/// What `tasks` do on `cpus`, see the head of this module.
+/// The load of `tasks` tasks on `cpus` CPUs, see the module's documentation.
 fn load(cpus: u32, tasks: u32) -> Load {
     let stretch = (f64::from(tasks) / (5.0 * f64::from(cpus))).max(1.0);
     Load::Periodic { tasks, duty: 15.0 / stretch, stretch }
 }
 
-/// Measures the cell `CPUS:TASKS` for about `seconds` of a host CPU. Meant for a process of its own, as rows are.
+/// Measures the cell `CPUS:TASKS` for about `seconds` of the host's CPU time. Run it in a process of its own, like
+/// rows.
 ///
 /// # Errors
-/// If the grid has no such cell, or it cannot be run.
+/// If the grid has no such cell, or the cell cannot be run.
 pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -> Result<ScaleCell, BenchError> {
     let known = cells().find(|(cpus, tasks)| cell == format!("{cpus}:{tasks}"));
     let (cpus, tasks) = known.ok_or_else(|| BenchError::UnknownCell(cell.into()))?;
@@ -98,7 +100,7 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     let run =
         |sim_s: f64| measure_row(&machine, &load, sched, workers, sim_s, false, BenchConfig::PLAIN).map_err(failed);
     let start = run(START_S)?;
-    // Creating tasks may take longer than seconds of the rest: the run is made longer until the rest is measurable.
+    // Creating tasks may take longer than seconds of the rest. The run is made longer until the rest is measurable.
     let mut more = START_S;
     loop {
         let whole = run(START_S + more)?;
@@ -109,10 +111,10 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     }
 }
 
-/// The longest of the long runs goes on for as many virtual seconds at least.
+/// A run of at least this length is not made longer, virtual seconds after the start.
 const MORE_MAX_S: f64 = 100.0;
 
-/// What the long run took that the short one did not.
+/// The cost of the long run without that of the short one, by virtual second.
 fn difference(cpus: u32, tasks: u32, start: &SpeedMeasurement, whole: &SpeedMeasurement) -> ScaleCell {
     let sim_s = whole.sim_s - start.sim_s;
     let rate = |of: fn(&SpeedMeasurement) -> u64| (of(whole) - of(start)) as f64 / sim_s;

@@ -7,7 +7,7 @@ use super::{decade_thousandths, halve, miss, targets, CalibrateError, FitRuns, T
 use crate::published::{with_option, FittedOption, Mail, PublishedError};
 use fairground_run::experiment::Experiment;
 
-/// An option and the cell that it is to meet.
+/// A workload option to fit, and the cell to reproduce.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionJob {
     /// The baseline cell that the fit must reproduce.
@@ -16,16 +16,16 @@ pub struct OptionJob {
     pub recorded: FittedOption,
 }
 
-/// Outcome of such a fit.
+/// Outcome of the fit of a workload option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptionFit {
-    /// The fitted value, as it is to be written.
+    /// The fitted value, with the digits that are written to the file.
     pub value: f64,
-    /// Our baseline with it: mean over the seeds.
+    /// Our baseline value with it: mean over the seeds.
     pub ours: f64,
 }
 
-/// Options that were fitted to cells of the machine called `name`.
+/// The workload options that were fitted to cells of the machine called `name`.
 ///
 /// # Errors
 /// If the published rows do not load.
@@ -39,8 +39,8 @@ pub fn option_jobs(name: &str) -> Result<Vec<OptionJob>, PublishedError> {
     Ok(mails.into_iter().flat_map(|mail| mail.fitted).filter_map(job).collect())
 }
 
-/// Turns the job's option until the one scheduler of `experiment` gives the target. Deterministic, and does not depend
-/// on the recorded value.
+/// Varies the job's option until the one scheduler of `experiment` gives the target. Deterministic; the recorded value
+/// has no influence.
 ///
 /// # Errors
 /// If a run fails or no value reaches the target.
@@ -65,12 +65,12 @@ pub fn fit_option(experiment: &Experiment, runs: &FitRuns, job: &OptionJob) -> R
     Ok(fit)
 }
 
-/// Four digits from 0.001 on; the nearest number to what is printed.
+/// The value of a grid step: four digits from 0.001 on.
 fn value(step: u64) -> f64 {
     decade_thousandths(step) as f64 / 1e6
 }
 
-/// The step of a value, or the next.
+/// The first grid step whose value is at least `of`.
 fn step(of: f64) -> u64 {
     (0..10 * STEPS_PER_DECADE).find(|step| value(*step) >= of).unwrap_or(10 * STEPS_PER_DECADE)
 }

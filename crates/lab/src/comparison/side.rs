@@ -1,4 +1,4 @@
-//! What each side of a comparison runs, and what it is called.
+//! Settings and name of each side of a comparison.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -13,12 +13,12 @@ impl Settings {
         Settings(vec![("machine", machine.into()), ("workload", workload.into()), ("sched", sched.into())])
     }
 
-    /// One more setting.
+    /// Adds a setting at the end.
     pub fn push(&mut self, name: &'static str, value: String) {
         self.0.push((name, value));
     }
 
-    /// The value of a setting; none if it is not among these.
+    /// The value of a setting; `None` if it is not among these.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
@@ -27,7 +27,7 @@ impl Settings {
         Settings(self.0.iter().filter(|(name, _)| !names.contains(name)).cloned().collect())
     }
 
-    /// As a side is typed: the scheduler, then `NAME=VALUE`, with spaces between.
+    /// The named settings as a side is typed: the scheduler, then `NAME=VALUE`, with spaces between.
     fn typed(&self, names: &[&str]) -> String {
         let sched = self.get("sched").filter(|_| names.contains(&"sched")).map(str::to_owned);
         let others = self.0.iter().filter(|(name, _)| *name != "sched" && names.contains(name));
@@ -37,7 +37,7 @@ impl Settings {
     }
 }
 
-/// An object, in this order.
+/// Serializes the settings as an object, in this order.
 impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut object = to.serialize_map(Some(self.0.len()))?;
@@ -49,21 +49,22 @@ impl Serialize for Settings {
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The settings by which the sides differ, as typed: `fair:v5.9`, `governor=schedutil`. The scheduler where none does.
+    /// The settings by which the sides differ, as typed: `fair:v5.9`, `governor=schedutil`. The scheduler if all
+    /// settings are the same.
     pub name: String,
-    /// All that it runs.
+    /// All settings of the side.
     pub settings: Settings,
 }
 
 #[cfg(test)]
 impl From<&str> for Side {
-    /// A scheduler on no machine.
+    /// A side with this scheduler, for tests.
     fn from(sched: &str) -> Side {
         Side { name: sched.into(), settings: Settings::new("m", "w", sched) }
     }
 }
 
-/// Names the sides by the settings that are not the same in all of them; with the settings that are.
+/// Names each side by the settings that differ between sides. Returns the settings that are the same in all sides, too.
 pub(super) fn name_sides(all: &[Settings]) -> (Vec<Side>, Settings) {
     let Some(first) = all.first() else { return (Vec::new(), Settings::default()) };
     let differ = |name: &&str| all.iter().any(|side| side.get(name) != first.get(name));

@@ -1,4 +1,4 @@
-//! Two traces or runs side by side.
+//! Compares the placements of two traces or runs.
 
 use std::fmt::Write;
 
@@ -13,27 +13,27 @@ use super::{full_json, meta_json, no_reasons, ExplainError, Traced};
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-diff-1";
 
-/// Base against test.
+/// The comparison of a base and a test.
 pub struct Differing {
-    /// What differs.
+    /// Agreements, differences and rule counts.
     pub diff: Diff,
     base: Trace,
     test: Trace,
 }
 
-/// What is shown of a trace.
+/// The parts of a trace that the comparison shows.
 struct Trace {
     name: String,
     side: Side,
-    /// Its part in the first difference.
+    /// Its placement in the first pair that chooses different CPUs; `None` if no pair differs.
     first: Option<Placement>,
 }
 
 impl Differing {
-    /// Reads both, twice if they differ.
+    /// Reads both traces. If they differ, it reads them again up to the first difference.
     ///
     /// # Errors
-    /// If one cannot be read, has no placements, or changes meanwhile.
+    /// If a trace cannot be read, has no placements, or changes between two readings.
     pub fn of(base: &dyn Traced, test: &dyn Traced) -> Result<Differing, ExplainError> {
         let sides = (read(base)?, read(test)?);
         let diff = Diff::new(&sides.0.side, &sides.1.side);
@@ -45,22 +45,22 @@ impl Differing {
         Ok(Differing { diff, base: in_base, test: in_test })
     }
 
-    /// The first pair that chooses different CPUs: in base and in test.
+    /// The first pair that chooses different CPUs: the base's placement, then the test's. `None` if no pair differs.
     pub fn first(&self) -> Option<[&Placement; 2]> {
         Some([self.base.first.as_ref()?, self.test.first.as_ref()?])
     }
 
-    /// What base says of a rule, else what test does.
+    /// The rule as the base's trace describes it, else as the test's trace does.
     pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
         known_rule(name, &self.base, &self.test)
     }
 
-    /// For people.
+    /// The comparison as text.
     pub fn text(&self) -> String {
         text(&self.diff, &self.base, &self.test)
     }
 
-    /// In the documented schema.
+    /// The comparison as JSON in the documented schema.
     pub fn json(&self) -> String {
         document(&self.diff, &self.base, &self.test)
     }
@@ -74,7 +74,7 @@ fn read(of: &dyn Traced) -> Result<Trace, ExplainError> {
     }
 }
 
-/// The placement at a place, counted from 0.
+/// The placement at index `at`, from 0.
 fn placement(of: &dyn Traced, at: usize) -> Result<Placement, ExplainError> {
     let mut trace = Placements::new(of.open()?);
     for _ in 0..at {
@@ -142,7 +142,7 @@ fn shift_table(diff: &Diff, base: &Trace, test: &Trace) -> String {
     out
 }
 
-/// As base says, else as test does.
+/// The rule as the base's trace describes it, else as the test's trace does.
 fn known_rule<'a>(name: &'a str, base: &'a Trace, test: &'a Trace) -> Rule<'a> {
     let [base, test] = [base, test].map(|trace| trace.side.head().rule(name));
     if base.text.is_empty() {

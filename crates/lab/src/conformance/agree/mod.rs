@@ -27,11 +27,11 @@ use fairground_run::worker::{JobKind, Workers};
 
 pub use report::{ConformanceReport, FoundDisagreement, MachineName, MachineResult, ROW_MIN};
 
-/// What to judge, and how much of it.
+/// What to judge, and how many decisions.
 pub struct ConformancePlan {
-    /// The kernel.
+    /// The kernel that is judged.
     pub kernel: SchedSpec,
-    /// Its ticks per second.
+    /// The kernel's ticks per second.
     pub hz: u32,
     /// Our features, which should decide like the kernel.
     pub preset: String,
@@ -39,13 +39,13 @@ pub struct ConformancePlan {
     pub decisions: u64,
     /// The first seed.
     pub seed: u64,
-    /// Judge picks.
+    /// Whether to judge picks.
     pub picks: bool,
-    /// Judge steps of PELT.
+    /// Whether to judge steps of PELT.
     pub pelt: bool,
-    /// Judge balance passes.
+    /// Whether to judge balance passes.
     pub balance: bool,
-    /// The governor; with schedutil its requests are judged.
+    /// The frequency governor; with schedutil its frequency requests are judged.
     pub governor: Governor,
 }
 
@@ -57,7 +57,7 @@ pub struct RefereedMachine {
     pub machine: Arc<Machine>,
 }
 
-/// A workload.
+/// A workload for the referee.
 pub enum RefereedWorkload {
     /// One of the referee's workloads, of any length.
     Builtin(&'static ConformanceWorkload),
@@ -66,7 +66,7 @@ pub enum RefereedWorkload {
 }
 
 impl RefereedWorkload {
-    /// As typed.
+    /// Its name on the command line.
     pub fn name(&self) -> &str {
         match self {
             RefereedWorkload::Builtin(course) => course.name,
@@ -86,17 +86,17 @@ impl RefereedWorkload {
     }
 }
 
-/// Bounds on the length of a run. The referee's workloads wake 10 to 100 times per ms. A tenth of a second has no
-/// balancing; beyond a second another seed shows more.
+/// Length of a run, ns. The referee's workloads wake 10 to 100 times per ms. Runs shorter than 0.1 s have no balancing;
+/// beyond 1 s another seed covers more.
 fn duration_ns(wakes: u64) -> u64 {
     (wakes * 100_000).clamp(100_000_000, 1_000_000_000)
 }
 
-/// Limit of runs for one pair.
+/// Most runs of one pair of machine and workload.
 const RUNS_MAX: u64 = 200;
 
-/// Judges a kernel on every machine with every workload. Calls `progress` after each pair. The report has the messages of runs
-/// that fail.
+/// Judges a kernel on every machine with every workload. Calls `progress` after each pair. The report contains the
+/// messages of failed runs.
 ///
 /// # Errors
 /// The threads cannot be started.

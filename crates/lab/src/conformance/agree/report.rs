@@ -8,29 +8,29 @@ use super::{wakes, RefereedMachine};
 /// Rows with fewer decisions are marked `few`.
 pub const ROW_MIN: u64 = 500;
 
-/// Disagreements that are kept for one machine, kind and rule.
+/// Most disagreements that are kept for one machine, kind and rule.
 const KEPT_OF_RULE: usize = 2;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-agree-1";
 
-/// A name with its description.
+/// Name and description of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineName {
-    /// As typed.
+    /// The machine's name on the command line.
     pub name: String,
-    /// One line.
+    /// Description of one line.
     pub title: String,
 }
 
 /// A disagreement in the form of [`fairground_linux::conformance::Disagreement::json`].
 #[derive(Clone, Debug)]
 pub struct FoundDisagreement {
-    /// Workload.
+    /// Name of the workload.
     pub workload: String,
     /// Seed of the run.
     pub seed: u64,
-    /// The disagreement.
+    /// The disagreement as JSON.
     pub said: Value,
 }
 
@@ -39,11 +39,11 @@ pub struct FoundDisagreement {
 pub struct MachineResult {
     /// The machine.
     pub machine: MachineName,
-    /// Completed runs.
+    /// Number of completed runs.
     pub runs: u64,
-    /// Decisions.
+    /// Judged decisions, and how many agree.
     pub tally: Tally,
-    /// Steps of PELT.
+    /// Judged steps of PELT, and how many agree.
     pub pelt: PeltTally,
     /// Differences between the kernel's domains and ours.
     pub topology: Vec<String>,
@@ -112,7 +112,7 @@ impl MachineResult {
         }
     }
 
-    /// Wakeup rows with few decisions.
+    /// Rules that decided fewer than [`ROW_MIN`] wakeups, with that number.
     pub fn thin_rows(&self) -> Vec<(&str, u64)> {
         let rules = self.tally.kind(Kind::Wake).into_iter().flat_map(|of| &of.rules);
         rules.filter(|(_, count)| count.n < ROW_MIN).map(|(rule, count)| (rule.as_str(), count.n)).collect()
@@ -136,25 +136,25 @@ pub struct ConformanceReport {
     pub kernel: String,
     /// The release of its tree.
     pub release: String,
-    /// Ours.
+    /// Our features, which are compared with the kernel.
     pub preset: String,
     /// Notes on the results.
     pub notes: Vec<String>,
-    /// The first seed.
+    /// The first seed of the runs.
     pub seed: u64,
     /// The machines, in the order of the request.
     pub sheets: Vec<MachineResult>,
 }
 
 impl ConformanceReport {
-    /// Decisions of all machines.
+    /// Decisions on all machines.
     pub fn tally(&self) -> Tally {
         let mut sum = Tally::default();
         self.sheets.iter().for_each(|sheet| sum.add(&sheet.tally));
         sum
     }
 
-    /// Steps of PELT of all machines.
+    /// Steps of PELT on all machines.
     pub fn pelt(&self) -> PeltTally {
         let mut sum = PeltTally::default();
         self.sheets.iter().for_each(|sheet| sum.add(&sheet.pelt));

@@ -14,30 +14,30 @@ const FIGURE_GOAL: f64 = 5.0;
 /// Agreement of two schedulers in free-running simulations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Runs of each.
+    /// Number of runs of each scheduler.
     pub runs: usize,
-    /// Wakeups placed by the kernel, and by ours.
+    /// Wakeups that the kernel placed, and that our scheduler placed.
     pub wakeups: [u64; 2],
-    /// Rules of wakeups, by name.
+    /// Share of each rule of wakeups, sorted by name.
     pub shares: Vec<Share>,
-    /// Rates and latencies.
+    /// Rates and latencies of both schedulers.
     pub figures: Vec<Figure>,
     /// Migrations per second by load balancing: the kernel's, and ours.
     pub balanced_per_s: [f64; 2],
-    /// The first difference of the first seed's runs; none if they never differ.
+    /// The first difference of the first seed's runs; `None` if they never differ.
     pub divergence: Option<Divergence>,
 }
 
 /// Share of wakeups that a rule decides, percent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// The rule.
+    /// Name of the rule.
     pub rule: String,
     /// Share of the kernel's wakeups that our policy decides alike, by this rule.
     pub kernel_pct: f64,
     /// Share of our wakeups.
     pub ours_pct: f64,
-    /// The goal is met.
+    /// Whether the difference is within the goal.
     pub met: bool,
 }
 
@@ -46,26 +46,26 @@ pub struct Share {
 pub struct Figure {
     /// Name, unit last.
     pub name: &'static str,
-    /// The kernel's.
+    /// The kernel's value.
     pub kernel: f64,
-    /// Ours.
+    /// Our value.
     pub ours: f64,
-    /// Change from the kernel's to ours, percent.
+    /// Change from the kernel's value to ours, percent; `None` if the kernel's is 0.
     pub change_pct: Option<f64>,
-    /// The goal is met; none for a figure without a goal.
+    /// Whether the change is within the goal; `None` for a figure without a goal.
     pub met: Option<bool>,
 }
 
 /// The first placement that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divergence {
-    /// Placements before it.
+    /// Number of placements before it.
     pub after: usize,
-    /// Index of the first of these whose times differ, if any: the cause is before it.
+    /// Index of the first of these placements whose times differ: the cause is before it. `None` if no times differ.
     pub late: Option<usize>,
-    /// The kernel's placement as text; none if its run has ended.
+    /// The kernel's placement as text; `None` if the kernel's run has ended.
     pub kernel: Option<String>,
-    /// Ours.
+    /// Our placement as text; `None` if our run has ended.
     pub ours: Option<String>,
 }
 
@@ -97,13 +97,13 @@ impl Agreement {
         Agreement { runs: kernel.len(), wakeups, shares, figures, balanced_per_s, divergence }
     }
 
-    /// All goals are met.
+    /// Whether all goals are met.
     pub fn met(&self) -> bool {
         self.shares.iter().all(|s| s.met) && self.figures.iter().all(|f| f.met != Some(false))
     }
 }
 
-/// Wakeups by rule.
+/// Number of wakeups by rule.
 fn rule_counts(runs: &[Placements]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for run in runs {
@@ -117,7 +117,7 @@ fn rule_counts(runs: &[Placements]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// CPUs looked at by wakeups (or by forks and execs), and the number of these placements.
+/// Number of CPUs that wakeups (or forks and execs) probed, and the number of these placements.
 fn looks(run: &Placements, wakes: bool) -> [f64; 2] {
     let of = run.all.iter().filter(|p| (p.kind() == "wake") == wakes);
     of.fold([0.0, 0.0], |[looks, n], p| [looks + f64::from(p.probes + p.group_cpus), n + 1.0])
@@ -144,7 +144,7 @@ fn figure(name: &'static str, [kernel, ours]: [f64; 2], goal: bool) -> Figure {
     Figure { name, kernel, ours, change_pct, met: goal.then_some(within) }
 }
 
-/// 0 if `of` is 0.
+/// `a / b`; 0 if `b` is 0.
 fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 {
         0.0

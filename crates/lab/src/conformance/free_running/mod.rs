@@ -1,4 +1,4 @@
-//! Free-running agreement: a kernel and our own scheduler, each on its own under the same machine, workload and seed.
+//! Free-running agreement: a kernel and our scheduler run separately, with the same machine, workload and seed.
 //!
 //! ```text
 //! Placements::of   all that one run decided, and its figures     (in a worker: Order::Placements)
