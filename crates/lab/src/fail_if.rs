@@ -1,9 +1,9 @@
 //! Conditions that turn an experiment into a gate: `METRIC COMPARISON THRESHOLD`, e.g. `ops_per_sec<-2%`.
 //!
 //! With `%` the improvement is compared (positive is better, in percent of base): `ops_per_sec<-2%` holds if test is
-//! more than 2 % worse. Without, the mean of test in the metric's own unit: `wakeup_latency_p99_us>500`. Comparisons:
-//! `<`, `<=`, `>`, `>=`. A change from a base of 0 counts as infinitely better or worse. With several tests the
-//! condition holds if it holds for any of them.
+//! more than 2 % worse. Without `%`, it is the mean of test in the metric's own unit: `wakeup_latency_p99_us>500`.
+//! Comparisons: `<`, `<=`, `>`, `>=`. A change from a base of 0 counts as infinitely better or worse. With several
+//! tests the condition holds if it holds for any of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use crate::comparison::{Comparison as Compared, Report, Row};
 use crate::tables::{number, percent};
 use fairground_run::metrics::Metric;
 
-/// A condition, parsed.
+/// A parsed condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailIf {
     metric: String,
@@ -41,27 +41,27 @@ const COMPARISONS: [(&str, Comparison); 4] = [
     (">", Comparison::Greater),
 ];
 
-/// Why a condition makes no sense.
+/// Why a condition is refused.
 #[derive(Clone, Debug, Error, Diagnostic, PartialEq, Eq)]
 pub enum FailIfError {
-    /// It does not parse.
+    /// The text does not parse.
     #[error("--fail-if {text:?}: {problem}")]
     #[diagnostic(help("write METRIC<NUMBER or METRIC<NUMBER%, with one of < <= > >=, for example ops_per_sec<-2%"))]
     Syntax {
-        /// As typed.
+        /// The condition, as typed.
         text: String,
-        /// What is wrong.
+        /// Description of the error.
         problem: String,
     },
-    /// No such metric.
+    /// The workload does not report the metric.
     #[error("--fail-if {text:?}: this workload does not report metric {metric:?}")]
     #[diagnostic(help("{help}"))]
     UnknownMetric {
-        /// As typed.
+        /// The condition, as typed.
         text: String,
-        /// The metric.
+        /// Name of the metric.
         metric: String,
-        /// The nearest, and all.
+        /// The nearest name, and the names of all metrics.
         help: String,
     },
 }
@@ -97,15 +97,15 @@ impl fmt::Display for FailIf {
 }
 
 impl FailIf {
-    /// The metric.
+    /// Name of the metric.
     pub fn metric(&self) -> &str {
         &self.metric
     }
 
-    /// Whether the metric is one of `metrics`: known before anything has run.
+    /// Checks, before anything runs, that the metric is one of `metrics`.
     ///
     /// # Errors
-    /// If it is not, with the nearest.
+    /// If the metric is not one of them.
     pub fn check(&self, metrics: &[Metric]) -> Result<(), FailIfError> {
         if metrics.iter().any(|m| m.name == self.metric) {
             return Ok(());
@@ -116,8 +116,8 @@ impl FailIf {
         Err(FailIfError::UnknownMetric { text: self.to_string(), metric: self.metric.clone(), help })
     }
 
-    /// One line for every test for which the condition holds, or has nothing that it could be judged by: no pair of runs
-    /// has a sample. If no pair completed, that is a failure of its own, and no line.
+    /// One line for every test for which the condition holds or cannot be judged, because no pair of runs has a sample.
+    /// There is no line if no pair of runs completed, which is a failure of its own.
     pub fn held(&self, report: &Report) -> Vec<String> {
         let of = |c: &Compared| match c.rows.iter().find(|r| r.metric.name == self.metric) {
             Some(row) => self.holds(row).then(|| format!("{self} holds for {}: {}", c.test.name, self.shown(row))),

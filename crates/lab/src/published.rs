@@ -1,4 +1,4 @@
-//! Figures somebody printed in a mail, as data: `published/SLUG.toml`.
+//! Published figures: the values that mails print, as data in `published/SLUG.toml`.
 
 mod assumed;
 mod cell;
@@ -23,16 +23,16 @@ pub use self::domain::DomainCheck;
 pub use self::given::{GivenRow, GivenTable};
 pub use self::run::{FormSpec, PublishedRun};
 
-/// A file that comes with the program.
+/// A built-in file.
 struct BuiltIn {
-    /// The mail's name.
+    /// Slug of the mail.
     slug: &'static str,
-    /// Its older name, understood wherever a mail is named.
+    /// Older name of the mail, valid wherever a mail is named.
     number: &'static str,
     text: &'static str,
 }
 
-/// In the order in which `all` shows them.
+/// The built-in files, in the order in which `all` shows them.
 const BUILT_IN: [BuiltIn; 5] = [
     BuiltIn { slug: "asym-prev-first", number: "000", text: include_str!("../../../published/asym-prev-first.toml") },
     BuiltIn { slug: "break-even", number: "001", text: include_str!("../../../published/break-even.toml") },
@@ -41,116 +41,116 @@ const BUILT_IN: [BuiltIn; 5] = [
     BuiltIn { slug: "cluster-level", number: "004", text: include_str!("../../../published/cluster-level.toml") },
 ];
 
-/// sigma in percent where a mail prints no error (design, decision 7).
+/// The sigma of a change, percent, where a mail prints no error (design, decision 7).
 const SIGMA_PCT_WITHOUT_ERROR: f64 = 2.0;
 
 /// All figures of a mail.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
-    /// Its slug, e.g. `asym-prev-first`: the name of the file, and what the ids of its rows begin with.
+    /// Slug, e.g. `asym-prev-first`: the name of the file, and the beginning of the ids of its rows.
     pub mail: String,
-    /// Its older name, `000` to `004`, by which comments in the sources call it.
+    /// Older name, `000` to `004`, by which comments in the sources call the mail.
     pub number: String,
     /// Subject line, as in an archive of the linux-kernel list.
     pub subject: String,
-    /// Who sent it.
+    /// Name of the sender.
     pub author: String,
     /// Day on which it was sent.
     pub date: Datetime,
-    /// What applies to all rows.
+    /// Note that applies to all rows.
     pub note: Option<String>,
-    /// Patches of the mail by the feature that stands for each, with those that each is based on.
+    /// The feature of each patch, with the features of the patches that it is based on.
     #[serde(default)]
     pub based_on: BTreeMap<String, Vec<String>>,
-    /// Options of workloads that were fitted to its cells.
+    /// Options of workloads that were fitted to cells of the mail.
     #[serde(default)]
     pub fitted: Vec<FittedOption>,
-    /// What it leaves open.
+    /// Parameters that the mail leaves open, with their ranges.
     #[serde(default)]
     pub sweep: Vec<Swept>,
-    /// What is taken from it as it is.
+    /// Tables that are shown as the mail prints them.
     #[serde(default)]
     pub given: Vec<GivenTable>,
-    /// Its figures.
+    /// The rows, one for each figure.
     #[serde(rename = "row")]
     pub rows: Vec<PublishedRow>,
-    /// Rows that were laid aside.
+    /// Rows that the user did not select.
     #[serde(skip)]
     pub aside: Vec<PublishedRow>,
 }
 
-/// One figure, base against test. Where only one of the two is printed, the other is none.
+/// One figure, base against test. A column that the mail does not print is `None`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRow {
-    /// Names the row; its cells are `ID/base` and `ID/test`.
+    /// Id of the row; its cells are `ID/base` and `ID/test`.
     pub id: String,
     /// Machine, as the mail describes it.
     pub machine: String,
     /// Benchmark, as the mail names it.
     pub benchmark: String,
-    /// Its parameters and settings.
+    /// Parameters and settings of the benchmark.
     pub params: String,
-    /// What was measured.
+    /// Description of the measured value.
     pub metric: String,
-    /// Unit.
+    /// Unit of the values.
     pub unit: String,
-    /// Which way is better.
+    /// Whether a higher or a lower value is better.
     pub better: Better,
-    /// Without the patch.
+    /// The value without the patch.
     pub base: Option<Cell>,
-    /// With the patch.
+    /// The value with the patch.
     pub test: Option<Cell>,
-    /// What else the base may have been, where the printed one is doubted. Such a row is not scored.
+    /// Another possible base, where the printed one is doubted. Such a row is not scored.
     pub other_base: Option<Cell>,
     /// The change as the mail itself states it.
     pub reported: Option<String>,
-    /// What a reader must know to compare.
+    /// Note that a reader needs for the comparison.
     pub note: Option<String>,
     /// Why the row is shown but not judged, e.g. the mail contradicts itself.
     pub not_scored: Option<String>,
     /// Why the row is not run.
     pub not_run: Option<String>,
-    /// The run that gives our value.
+    /// The run that gives our value; `None` for a row that is not run.
     pub run: Option<PublishedRun>,
-    /// Or of which domain it is.
+    /// The property of a scheduling domain that gives our value; `None` for a row that is not about domains.
     pub domain: Option<DomainCheck>,
 }
 
-/// Why there are no published figures.
+/// Why published figures cannot be read.
 #[derive(Debug, Error, Diagnostic)]
 pub enum PublishedError {
     /// We have no rows of this mail.
     #[error("no published rows of mail {name:?}")]
     #[diagnostic(help("{help}"))]
     Unknown {
-        /// What was asked for.
+        /// The name of the request.
         name: String,
-        /// What there is.
+        /// The nearest name, and all names.
         help: String,
     },
     /// The file does not parse.
     #[error("published/{mail}.toml does not parse:\n{problem}")]
     Syntax {
-        /// The mail.
+        /// Slug of the mail.
         mail: String,
-        /// What is wrong, with line and column.
+        /// Description of the error, with line and column.
         problem: String,
     },
-    /// A row contradicts itself.
+    /// A row is invalid.
     #[error("published/{mail}.toml, row {id}: {problem}")]
     Row {
-        /// The mail.
+        /// Slug of the mail.
         mail: String,
-        /// The row.
+        /// Id of the row.
         id: String,
-        /// What is wrong.
+        /// Description of the error.
         problem: String,
     },
 }
 
-/// The id of a row or a cell, or the beginning of one, as it is written today: `000/hikey/...` names the rows of
+/// The current form of the id of a row or cell, or of its beginning: `000/hikey/...` becomes
 /// `asym-prev-first/hikey/...`.
 pub fn current_id(id: &str) -> Cow<'_, str> {
     let of_number = |(mail, rest): (&str, &str)| {
@@ -174,7 +174,7 @@ impl Mail {
     /// The rows of a mail, by its slug or its number.
     ///
     /// # Errors
-    /// If there are none.
+    /// If no mail has this name, or its file is invalid.
     pub fn find(name: &str) -> Result<Mail, PublishedError> {
         let mail = BUILT_IN.iter().find(|mail| [mail.slug, mail.number].contains(&name));
         let mail = mail.ok_or_else(|| {
@@ -187,7 +187,7 @@ impl Mail {
         Mail::parse(mail.slug, mail.text)
     }
 
-    /// Lays all rows aside but those with one of `parts` in their ids.
+    /// Moves all rows without any of `parts` in their ids from `rows` to `aside`.
     pub fn keep(&mut self, parts: &[String]) {
         let parts: Vec<_> = parts.iter().map(|part| current_id(part)).collect();
         let (kept, aside) = self.rows.drain(..).partition(|row| parts.iter().any(|part| row.id.contains(&**part)));
@@ -195,7 +195,7 @@ impl Mail {
         self.aside.extend(Vec::into_iter(aside));
     }
 
-    /// Runs every row at the mail's own length.
+    /// Sets every row's workload to the length that the mail used.
     pub fn at_full_length(&mut self) {
         for run in self.rows.iter_mut().filter_map(|row| row.run.as_mut()) {
             if let Some(full) = run.full.take() {
@@ -224,7 +224,7 @@ impl Mail {
         Ok(parsed)
     }
 
-    /// Whether fits, sweeps and given tables make sense.
+    /// Checks fits, sweeps and given tables.
     fn check_tables(&self) -> Result<(), PublishedError> {
         let error = |id: &str, problem: String| PublishedError::Row { mail: self.mail.clone(), id: id.into(), problem };
         for fit in &self.fitted {
@@ -253,20 +253,20 @@ impl Mail {
         }
     }
 
-    /// Whether the base of `row` is a figure that an option was fitted to, in whichever row that is.
+    /// Whether the base of `row` is a figure that a workload's option was fitted to, in any row.
     pub fn fitted_base(&self, row: &PublishedRow) -> bool {
         let own = |fit: &FittedOption| self.all_rows().find(|r| fit.cell == format!("{}/base", r.id));
         self.fitted.iter().filter_map(own).any(|fitted| fitted.same_base(row))
     }
 
-    /// The rows, also those laid aside.
+    /// All rows, selected or not.
     fn all_rows(&self) -> impl Iterator<Item = &PublishedRow> {
         self.rows.iter().chain(&self.aside)
     }
 }
 
 impl PublishedRow {
-    /// Whether both print the same figure of the same run as their base.
+    /// Whether both rows print the same figure of the same run as their base.
     fn same_base(&self, other: &PublishedRow) -> bool {
         let run = |row: &PublishedRow| {
             let run = row.run.as_ref()?;
@@ -306,12 +306,12 @@ impl PublishedRow {
         cells.into_iter().flatten().find_map(Cell::problem).map_or(Ok(()), Err)
     }
 
-    /// The published change in percent of base, positive = better; none where base is 0 or one of the two is missing.
+    /// The published change in percent of base, positive = better; `None` where base is 0 or one of the two is missing.
     pub fn improvement_pct(&self) -> Option<f64> {
         self.change_from(self.base.as_ref()?)
     }
 
-    /// The same by the other reading of the base; none where there is no other.
+    /// The published change from `other_base`, percent, positive = better; `None` without one.
     pub fn other_improvement_pct(&self) -> Option<f64> {
         self.change_from(self.other_base.as_ref()?)
     }
@@ -321,7 +321,7 @@ impl PublishedRow {
         (base != 0.0).then(|| self.better.sign() * (test - base) / base.abs() * 100.0)
     }
 
-    /// Standard error of the change, percentage points: from both cells' errors, 2 where the mail prints none.
+    /// Standard error of the change, percentage points: from the errors of both cells; 2 where the mail prints none.
     pub fn sigma_pct(&self) -> f64 {
         let error = |cell: &Option<Cell>| cell.as_ref().and_then(Cell::error_pct);
         match (error(&self.base), error(&self.test)) {

@@ -1,4 +1,4 @@
-//! A recording under one or several schedulers: what it recorded is run, and runs are measured as the recording is.
+//! Replays a recording under one or several schedulers, and measures the runs like the recording.
 
 mod events;
 mod sheet;
@@ -22,79 +22,79 @@ use fairground_run::batch::{RunReport, Runner};
 use fairground_run::experiment::{Experiment, RunError, Trace, TraceFormat, TraceHead};
 use fairground_run::metrics::{Better, Metric, MetricValue};
 
-/// A trace, ready to be repeated.
+/// A trace that was read and can be run.
 pub struct Imported {
-    /// What its threads did.
+    /// The activity of its threads.
     pub recording: Recording,
-    /// What it says.
+    /// Measurements of the trace.
     pub figures: Figures,
-    /// CPUs of which it has nothing that happens while they idle. Runs are measured without that too.
+    /// CPUs without events of their idle tasks. Runs are measured without these events, too.
     pub unheard: Vec<u32>,
-    /// Which events it has.
+    /// Which events the trace has.
     pub events: RecordedEvents,
     /// How the sleeps of its threads ended.
     pub counts: Counts,
-    /// Why it cannot be run, if it lasts longer than any run.
+    /// Why the trace is too long to be run; `None` if it can be run.
     pub too_long: Option<String>,
 }
 
 /// Why a trace cannot be imported.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ImportError {
-    /// It cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Trace(#[from] TraceError),
-    /// It is of another machine.
+    /// The trace is from another machine.
     #[error("{trace} has events of CPU {cpu}; {machine} has CPUs 0 to {last}")]
     #[diagnostic(help("name the machine that was recorded with --machine"))]
     NoSuchCpu {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// The CPU.
+        /// The CPU of the event.
         cpu: u32,
-        /// The machine.
+        /// Name of the machine.
         machine: String,
-        /// Its last CPU.
+        /// The machine's last CPU.
         last: u32,
     },
-    /// Nothing in it is a thread.
+    /// No event of the trace shows a thread that runs or is woken.
     #[error("{trace}: no thread is seen to run or to be woken")]
     #[diagnostic(help(
         "an import takes sched_switch and sched_waking, and cpu_frequency and cpu_idle if they are there"
     ))]
     Empty {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
     },
-    /// None of the threads that it has is asked for.
+    /// No selected thread is in the trace.
     #[error("{trace}: {missed}")]
     #[diagnostic(help("threads that are seen: {names}"))]
     NoSuchThread {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// What was asked for in vain.
+        /// The selections that match no thread.
         missed: String,
-        /// Some of them.
+        /// Names of some threads of the trace.
         names: String,
     },
-    /// It has ended by then.
+    /// The trace ends before the selected time.
     #[error("{trace}: nothing happens from {from} s on")]
     #[diagnostic(help("times count from the beginning of the trace, which lasts {lasts} s"))]
     Ended {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// As asked for.
+        /// The selected time, s.
         from: String,
-        /// From its first event to its last.
+        /// Time from the first event of the trace to the last, s.
         lasts: String,
     },
 }
 
-/// Imports a trace of `machine`, or what is selected of it. `progress` is told of each event's time, ns of the trace.
+/// Imports a trace of `machine`, or the selected part of it. `progress` is called with the time of each event, ns.
 ///
 /// # Errors
-/// See [`ImportError`].
+/// If the trace cannot be read, is from another machine, or has no selected thread.
 pub fn import<S: EventSource>(
     trace: &str,
     reader: &mut S,
@@ -143,28 +143,28 @@ pub fn import<S: EventSource>(
     })
 }
 
-/// Names that are shown.
+/// Most names that a message shows.
 const SHOWN_MAX: usize = 12;
 
-/// Of a part that no name has.
+/// The message for a selection that matches no name.
 fn not_seen<'a>(part: &str, names: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(part, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
     format!("no thread is seen that has {part:?} in its name{near}")
 }
 
-/// Runs a recording.
+/// Runs a recording and measures the runs.
 pub struct ReplayRunner<'a> {
-    /// The trace.
+    /// The imported trace.
     pub imported: &'a Imported,
-    /// Its machine, its workload and the schedulers that run it.
+    /// Machine, workload and schedulers of the runs.
     pub experiment: &'a Experiment,
 }
 
 impl ReplayRunner<'_> {
-    /// What a run of the recording says.
+    /// Runs the recording under scheduler number `sched`. Returns measurements of the run, and its report.
     ///
     /// # Errors
-    /// If it fails, or its trace cannot be kept.
+    /// If the run fails, or its trace cannot be written.
     pub fn simulate(&self, sched: usize, seed: u64) -> Result<(Figures, RunReport), RunError> {
         let lost = |e: io::Error| RunError::Failed(format!("cannot keep the trace of the run: {e}"));
         let mut file = tempfile::tempfile().map_err(lost)?;
@@ -185,7 +185,7 @@ impl ReplayRunner<'_> {
         let mut reader = Reader::new("the run's trace", BufReader::with_capacity(1 << 16, file));
         let have_wakings = self.imported.events.have_wakings();
         while let Some(event) = reader.next_event()? {
-            // Of a recording without them latencies begin with sched_wakeup.
+            // In a recording without sched_waking, latencies begin with sched_wakeup.
             if matches!(event.what, TraceEventKind::Waking { .. }) && !have_wakings {
                 continue;
             }
@@ -196,7 +196,7 @@ impl ReplayRunner<'_> {
         Ok(figures)
     }
 
-    /// The rows of the recording, but for those that set a run against it and those that it has no events for.
+    /// The rows of the recording, without those that compare a run with it and those that need events it does not have.
     pub fn recorded(&self) -> Vec<MetricValue> {
         self.measured(&self.imported.figures)
     }
@@ -239,7 +239,7 @@ impl ReplayRunner<'_> {
         self.kept(out)
     }
 
-    /// How a run differs from the recording, thread by thread.
+    /// Rows that compare the threads of a run with those of the recording.
     fn against_recording(&self, figures: &Figures) -> Vec<MetricValue> {
         let meaning = "of run time by which threads differ from the recording";
         let mut out = vec![lower("run_off_pct", "%", meaning, self.off(figures))];
@@ -253,7 +253,7 @@ impl ReplayRunner<'_> {
         self.kept(out)
     }
 
-    /// The names with most run time and the threads that bear them, most first.
+    /// The names of threads with the most run time, and the indices of their threads, most run time first.
     fn groups(&self) -> Vec<(&str, Vec<usize>)> {
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
         let mut known = BTreeMap::new();
@@ -270,7 +270,7 @@ impl ReplayRunner<'_> {
         groups
     }
 
-    /// Differences of run time thread by thread, percent of all.
+    /// Sum of the differences of run time thread by thread, percent of all recorded run time.
     pub fn off(&self, figures: &Figures) -> f64 {
         let threads = 0..self.imported.recording.threads.len();
         let recorded = &self.imported.figures;
@@ -279,7 +279,7 @@ impl ReplayRunner<'_> {
         off as f64 / all.max(1) as f64 * 100.0
     }
 
-    /// Share of wakeups of some threads that were placed as recorded, percent.
+    /// Share of wakeups of the threads `indices` that were placed as recorded, percent; 100 without wakeups.
     pub fn same(&self, figures: &Figures, indices: &[usize]) -> f64 {
         let (mut all, mut same) = (0, 0);
         for i in indices {
@@ -294,7 +294,7 @@ impl ReplayRunner<'_> {
     }
 }
 
-/// Names that get rows of their own.
+/// Most names of threads with rows of their own.
 const NAMES_MAX: usize = 8;
 
 fn run_ns(figures: &Figures, index: usize) -> u64 {
@@ -305,7 +305,7 @@ fn placements(figures: &Figures, index: usize) -> &[u16] {
     figures.threads.get(index).map_or(&[], |t| &t.placements)
 }
 
-/// How often threads became runnable.
+/// Number of times that threads became runnable.
 pub fn wakeups(figures: &Figures) -> u64 {
     figures.threads.iter().map(|t| t.placements.len() as u64).sum()
 }

@@ -1,4 +1,5 @@
-//! Robustness: parameters that a mail leaves open are varied over their ranges; at how many points does each sign hold?
+//! Robustness: the parameters that a mail leaves open are varied over their ranges. At how many points does each sign
+//! hold?
 //!
 //! The points are a Latin hypercube: each range is cut into as many equal parts as there are points, each part has one
 //! point, and which parts meet in a point is drawn. The draw is fixed: a sweep repeats.
@@ -19,7 +20,7 @@ pub struct Robustness {
     pub mail: String,
     /// Number of points of the Latin hypercube.
     pub points: usize,
-    /// Pairs of runs at each.
+    /// Pairs of runs at each point.
     pub seeds: usize,
     /// Parameters that were varied, with their ranges.
     pub moved: Vec<VariedRange>,
@@ -34,24 +35,24 @@ pub struct VariedRange {
     pub what: String,
     /// Lower end of the range.
     pub low: f64,
-    /// Greatest of the values.
+    /// Upper end of the range.
     pub high: f64,
 }
 
-/// A published change, and ours over the range.
+/// A published change, and our changes over the range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RobustnessRow {
     /// Id of the row.
     pub id: String,
-    /// Theirs, percent, positive = better.
+    /// The published change, percent, positive = better.
     pub published_pct: f64,
-    /// Points at which ours has its sign.
+    /// Number of points at which our change has the published sign.
     pub holds: usize,
-    /// Points at which there is a change of ours.
+    /// Number of points at which there is a change of ours.
     pub of: usize,
-    /// Their share, percent; none without a point.
+    /// Share of `holds` in `of`, percent; `None` if `of` is 0.
     pub share_pct: Option<f64>,
-    /// Our least and greatest change, percent.
+    /// Our least and our greatest change, percent; `None` if `of` is 0.
     pub ours_pct: Option<[f64; 2]>,
 }
 
@@ -71,14 +72,14 @@ pub fn points(swept: &[Swept], n: usize) -> Vec<Vec<f64>> {
     (0..n).map(values).collect()
 }
 
-/// 0 to n - 1 in an order that is fixed for each range.
+/// The numbers 0 to n - 1 in a pseudorandom order, which is fixed for each range.
 fn shuffled(range: usize, n: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by_key(|i| splitmix64(((range as u64) << 32) | *i as u64));
     order
 }
 
-/// `run` with the workloads' options at these values.
+/// `run` with the options of its workloads at these values.
 pub fn run_at(run: &PublishedRun, swept: &[Swept], values: &[f64]) -> PublishedRun {
     let mut run = run.clone();
     for (swept, value) in swept.iter().zip(values) {
@@ -90,10 +91,10 @@ pub fn run_at(run: &PublishedRun, swept: &[Swept], values: &[f64]) -> PublishedR
     run
 }
 
-/// Sets figures of the machine: each to its value, or multiplied by it.
+/// Sets figures of the machine: each to its value, or multiplied by its factor.
 ///
 /// # Errors
-/// The first that it does not have.
+/// If the machine lacks one of the figures.
 pub fn set_figures(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Result<(), NoSuchFigure> {
     for (swept, value) in swept.iter().zip(values) {
         let Some(Moved::Figures(paths)) = swept.moved() else { continue };
@@ -108,7 +109,7 @@ pub fn set_figures(machine: &mut Machine, swept: &[Swept], values: &[f64]) -> Re
 }
 
 impl Robustness {
-    /// Of what the runs of a mail gave at each point.
+    /// Robustness of a mail's rows from the reports at each point.
     pub fn from_points(mail: &Mail, seeds: usize, at: &[Vec<(PublishedRun, Report)>]) -> Robustness {
         let range = |s: &Swept| {
             let [low, high] = s.ends();
@@ -126,7 +127,7 @@ impl Robustness {
 }
 
 impl RobustnessRow {
-    /// None for a row that is not run or that publishes no change.
+    /// `None` for a row that is not run or that publishes no change.
     fn from_points(row: &PublishedRow, at: &[Vec<(PublishedRun, Report)>]) -> Option<RobustnessRow> {
         let (run, published) = (row.run.as_ref()?, row.improvement_pct().filter(|pct| *pct != 0.0)?);
         let change = |point: &Vec<(PublishedRun, Report)>| {

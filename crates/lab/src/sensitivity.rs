@@ -1,9 +1,9 @@
 //! Sensitivity of our changes: every estimate of a machine 30 % up and 30 % down, one at a time.
 //!
-//! A figure of the machine that is an `estimate` is a guess that has a written reason. This is the honest
-//! error bar of a row: how far its change goes when guesses move, whether its sign or its verdict goes with them, and by
-//! which. Fits stand as they are, they are not repeated; what is not a magnitude (an arrangement, a distance table,
-//! the clocks of operating points) is named as not perturbed.
+//! A figure of the machine that is an `estimate` is a guess with a written reason. This is the honest error bar of a
+//! row: how far its change moves when guesses move, whether its sign or its verdict flips, and which guess does it.
+//! Fits are not repeated. A figure that is not a magnitude (an arrangement, a distance table, the clocks of operating
+//! points) is listed as not perturbed.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use crate::comparison::{Report, Row};
 use crate::published::{Mail, PublishedRow, PublishedRun};
 use crate::reproduce::rows::judge_row;
 
-/// What estimates are multiplied by.
+/// The factors by which each estimate is multiplied.
 pub const FACTORS: [f64; 2] = [0.7, 1.3];
 
-/// Movers that are named for each row.
+/// Most figures that are listed as moving a row's change most.
 const NAMED: usize = 3;
 
 /// Result of a sensitivity analysis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
-    /// What estimates were multiplied by.
+    /// The factors by which each estimate was multiplied.
     pub factors: [f64; 2],
-    /// Pairs of runs of each row with each figure.
+    /// Pairs of runs of each row with each perturbed figure.
     pub seeds: usize,
-    /// By published row that is judged.
+    /// One row for each published row that is judged.
     pub rows: Vec<SensitiveRow>,
     /// Estimates that were not perturbed.
     pub not_turned: Vec<SkippedFigure>,
@@ -38,21 +38,22 @@ pub struct Sensitivity {
 pub struct SensitiveRow {
     /// Id of the row.
     pub id: String,
-    /// Theirs, percent, positive = better.
+    /// The published change, percent, positive = better.
     pub published_pct: Option<f64>,
     /// Our change with unchanged figures, percent.
     pub ours_pct: Option<f64>,
-    /// What the rule says of that, whatever the number of pairs.
+    /// Whether the unperturbed row is a hit by the rule, whatever the number of pairs; `None` if the rule does not
+    /// apply.
     pub hit: Option<bool>,
-    /// Perturbed figures with which its runs gave a change.
+    /// Number of perturbations with which the runs gave a change.
     pub tried: usize,
-    /// Least and greatest change of all.
+    /// Least and greatest change over all perturbations, percent.
     pub range_pct: Option<[f64; 2]>,
-    /// Figures that flip its sign; none where the published change is within 2 sigma of zero.
+    /// Perturbations that flip the sign of the change; empty where the published change is within 2 sigma of zero.
     pub sign: Vec<FigureEffect>,
-    /// Figures that flip its verdict.
+    /// Perturbations that flip the verdict.
     pub verdict: Vec<FigureEffect>,
-    /// The figures that move it most, whatever comes of it.
+    /// The perturbations that move the change most, whether or not they flip anything.
     pub most: Vec<FigureEffect>,
 }
 
@@ -61,9 +62,9 @@ pub struct SensitiveRow {
 pub struct FigureEffect {
     /// Path of the figure in the machine's file.
     pub figure: String,
-    /// What it was multiplied by.
+    /// The factor by which the figure was multiplied.
     pub factor: f64,
-    /// Our change then, percent.
+    /// Our change with this perturbation, percent.
     pub ours_pct: f64,
 }
 
@@ -74,7 +75,7 @@ pub struct SkippedFigure {
     pub machine: String,
     /// Path of the figure.
     pub figure: String,
-    /// The factor that was refused; none: no factor applies.
+    /// The factor that the machine refuses; `None` if no factor applies.
     pub times: Option<String>,
     /// Why it was not perturbed.
     pub why: String,
@@ -85,7 +86,7 @@ pub struct SkippedFigure {
 pub struct PerturbedMachine {
     /// Path of the figure.
     pub figure: String,
-    /// What it was multiplied by.
+    /// The factor by which the figure was multiplied.
     pub factor: f64,
     /// The machine with the perturbed figure.
     pub machine: Arc<Machine>,
@@ -130,14 +131,14 @@ pub fn perturbed_machines(machine: &Machine) -> (Vec<PerturbedMachine>, Vec<Skip
 pub struct Trial {
     /// The run specification of base and test.
     pub run: PublishedRun,
-    /// With the machine's figures unchanged.
+    /// The runs with unchanged figures.
     pub stands: Report,
-    /// With each perturbed figure: its path, the factor, and the runs.
+    /// For each perturbation: path of the figure, factor, and runs.
     pub perturbed: Vec<(String, f64, Report)>,
 }
 
 impl Sensitivity {
-    /// Of what the runs of the judged rows gave.
+    /// Sensitivity of the judged rows from their runs.
     pub fn from_trials(mails: &[Mail], tried: &[Trial], not_turned: Vec<SkippedFigure>, seeds: usize) -> Sensitivity {
         let judged = mails.iter().flat_map(|mail| &mail.rows).filter(|row| row.not_scored.is_none());
         let of_row = |row: &PublishedRow| {

@@ -1,8 +1,8 @@
-//! The sides of a comparison, base and tests: what is typed for each, and what is run.
+//! The sides of a comparison, base and tests: how each is typed, and the experiment that it means.
 //!
 //! A side is one setting or several with spaces between: a scheduler (`fair:v6.12`, `linux:mine`), or `NAME=VALUE` of
-//! `machine`, `workload`, `sched`, or of [`fairground_run::run_config::SETTINGS`]: `governor=schedutil`. What it does not
-//! name is as for all sides. A scheduler's name has a colon before any `=`, a setting has none.
+//! `machine`, `workload`, `sched`, or of [`fairground_run::run_config::SETTINGS`]: `governor=schedutil`. Other settings
+//! are those of all sides. A scheduler's name has a colon before any `=`, a setting has none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,28 +26,28 @@ use crate::comparison::{Report, Settings};
 /// Settings that a [`RunConfig`] does not hold.
 const NAMED: [&str; 3] = ["sched", "machine", "workload"];
 
-/// Whether a word is a setting of a side: `NAME=VALUE` with a name of one.
+/// Whether a word is a setting of a side: `NAME=VALUE` with a valid name.
 pub fn is_setting(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name);
     name.is_some_and(|name| NAMED.contains(&name) || Setting::find(name).is_ok())
 }
 
-/// A side that is not understood.
+/// The text of a side is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("{option}: {problem}")]
 pub struct SideError {
-    /// The option that gave it.
+    /// The option that contains the side.
     option: String,
     problem: String,
-    /// What was expected, and the nearest name.
+    /// The expected form, and the nearest name.
     #[help]
     help: String,
 }
 
-/// What is typed for one side.
+/// The settings of one side, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideSpec {
-    /// The option that gave it, for messages.
+    /// The option that contains the side, for messages.
     option: &'static str,
     text: String,
     named: BTreeMap<&'static str, String>,
@@ -55,11 +55,11 @@ pub struct SideSpec {
 }
 
 impl SideSpec {
-    /// Reads a side. `option`: what messages call it.
+    /// Parses a side. `option` is the name that messages use.
     ///
     /// # Errors
-    /// Nothing, a setting that does not exist, or a value that a setting does not take. Names of schedulers, machines and
-    /// workloads are looked up later.
+    /// If the text is empty, or names a setting that does not exist or a value that the setting does not take. Names of
+    /// schedulers, machines and workloads are looked up later.
     pub fn parse(option: &'static str, text: &str) -> Result<SideSpec, SideError> {
         let mut side = SideSpec { option, text: text.into(), ..SideSpec::default() };
         for word in text.split_whitespace() {
@@ -115,17 +115,17 @@ impl SideSpec {
         self.error(&format!("{name} is given twice, as {first} and as {second}"), &help)
     }
 
-    /// The machine that it names.
+    /// The machine that the side names; `None`: that of all sides.
     pub fn machine(&self) -> Option<&str> {
         self.named.get("machine").map(String::as_str)
     }
 
-    /// The workload that it names.
+    /// The workload that the side names; `None`: that of all sides.
     pub fn workload(&self) -> Option<&str> {
         self.named.get("workload").map(String::as_str)
     }
 
-    /// Its scheduler, or that of all sides.
+    /// The scheduler of the side, else that of all sides.
     fn sched(&self, all: Option<&str>) -> Result<SchedSpec, SidesError> {
         let Some(sched) = self.named.get("sched").map(String::as_str).or(all) else {
             let SideSpec { option, text, .. } = self;
@@ -136,7 +136,7 @@ impl SideSpec {
         Ok(sched.parse().map_err(ExperimentError::from)?)
     }
 
-    /// The settings of all sides with its own.
+    /// The settings of all sides, overridden by those of this side.
     fn config(&self, all: &RunConfig) -> Result<RunConfig, SidesError> {
         let mut config = *all;
         let invalid = |InvalidSetting { problem, help }| self.error(&problem, &help);
@@ -145,37 +145,37 @@ impl SideSpec {
     }
 }
 
-/// What holds for every side that names nothing else.
+/// Settings that apply to every side that does not name its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Common<'a> {
-    /// Machine, as typed.
+    /// The machine, as typed.
     pub machine: &'a str,
-    /// Workload, as typed.
+    /// The workload, as typed.
     pub workload: &'a str,
-    /// Scheduler; none: every side names its own.
+    /// The scheduler, as typed; `None`: every side names its own.
     pub sched: Option<&'a str>,
-    /// All else.
+    /// All other settings.
     pub config: RunConfig,
 }
 
 /// Why the sides cannot be run.
 #[derive(Debug, Error, Diagnostic)]
 pub enum SidesError {
-    /// A side.
+    /// A side is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Side(#[from] SideError),
-    /// Something that a side names.
+    /// A machine, workload or scheduler cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
-    /// A name that no side uses.
+    /// A machine or workload is given that no side uses.
     #[error("no side runs {what} `{name}`: each names its own")]
     #[diagnostic(help("name the {what} of one side in place of `{name}`"))]
     Unused {
-        /// `machine` or `workload`.
+        /// The kind of thing, `machine` or `workload`.
         what: &'static str,
-        /// As typed.
+        /// The name, as typed.
         name: String,
     },
 }
@@ -186,7 +186,7 @@ impl From<kernel_compat::Incompatible> for SidesError {
     }
 }
 
-/// A machine and a workload that were found, with their names.
+/// A machine and a workload, with their names.
 #[derive(Clone)]
 pub struct MachineWorkload {
     /// Name of the machine.
@@ -195,11 +195,11 @@ pub struct MachineWorkload {
     pub machine: Arc<Machine>,
     /// Name of the workload.
     pub workload_name: String,
-    /// The workload on it.
+    /// The workload on this machine.
     pub workload: Arc<Workload>,
 }
 
-/// Finds machines and workloads by name, each once.
+/// Finds machines and workloads by name, and keeps them for further sides.
 #[derive(Default)]
 struct Finder {
     machines: BTreeMap<String, (Arc<Machine>, Option<CpuMask>)>,
@@ -236,20 +236,20 @@ impl Finder {
     }
 }
 
-/// What is run for each side, the base first.
+/// The experiments of all sides, the base first.
 pub struct Sides {
-    /// One experiment a side, with one scheduler.
+    /// One experiment with one scheduler for each side.
     pub experiments: Vec<Arc<Experiment>>,
-    /// What must be said of the sides before they run, each once.
+    /// Warnings about the sides, without duplicates.
     pub warnings: Vec<String>,
     settings: Vec<Settings>,
 }
 
 impl Sides {
-    /// Looks up what the sides name.
+    /// Finds machines, workloads and schedulers of the sides.
     ///
     /// # Errors
-    /// The first thing that is not found or does not fit.
+    /// If something is not found, or does not fit.
     pub fn find(sides: &[SideSpec], common: &Common, workers: &Workers) -> Result<Sides, SidesError> {
         used("machine", common.machine, sides, SideSpec::machine)?;
         used("workload", common.workload, sides, SideSpec::workload)?;
@@ -264,7 +264,7 @@ impl Sides {
         Ok(all)
     }
 
-    /// The same where each side's machine and workload have been found.
+    /// The experiments of sides whose machines and workloads are already known.
     ///
     /// # Errors
     /// As [`Self::find`].
@@ -279,7 +279,7 @@ impl Sides {
         let mut configs = sides.iter().map(|side| side.config(config)).collect::<Result<Vec<_>, _>>()?;
         let own: Vec<SchedSpec> =
             scheds.iter().zip(&configs).filter(|(_, config)| config.hz.is_none()).map(|(s, _)| s.clone()).collect();
-        // Sides that do not name a tick rate have one together.
+        // Sides without a tick rate share one.
         let hz = kernel_compat::hz(&own, None)?;
         configs.iter_mut().for_each(|config| config.hz = config.hz.or(Some(hz)));
         let mut all = Sides { experiments: Vec::new(), warnings: Vec::new(), settings: Vec::new() };
@@ -312,16 +312,16 @@ impl Sides {
         Ok(())
     }
 
-    /// What base and any test both report.
+    /// The metrics that the base and at least one test report.
     pub fn metrics(&self) -> Vec<Metric> {
         let tests: Vec<Vec<Metric>> = self.tests().map(Experiment::metrics).collect();
         self.base().metrics().into_iter().filter(|metric| tests.iter().any(|test| reports(test, metric))).collect()
     }
 
-    /// The metrics that `selection` means, and `more` of them, test by test: of those that base and test both report.
+    /// For each test, the metrics of `selection` and `more` that the base and this test report.
     ///
     /// # Errors
-    /// One that base and no test both report.
+    /// If the base and no test report a selected metric.
     pub fn selected(&self, selection: &Selection, more: &[&str]) -> Result<Vec<Selected>, SelectionError> {
         let selected = selection.among(&self.metrics(), usual_of(self.base()))?;
         let selected = more.iter().fold(selected, |selected, name| selected.with(name));

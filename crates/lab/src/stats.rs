@@ -1,4 +1,4 @@
-//! Paired statistics: two columns that share their seeds, and what can honestly be said of their difference.
+//! Paired statistics: two columns that share their seeds, and what their difference honestly shows.
 //!
 //! The interval is Student's paired t interval: the mean difference, plus or minus the 97.5 % quantile of the t
 //! distribution with n - 1 degrees of freedom times the standard error of the differences. Of normal differences
@@ -21,10 +21,10 @@ use fairground_run::metrics::Better;
 /// Below this many pairs no difference is called significant, nor insignificant.
 pub const SIGNIFICANT_PAIRS_MIN: usize = 6;
 
-/// A column of figures in short.
+/// Mean and spread of a column of values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Arithmetic mean; 0 of an empty column.
+    /// Arithmetic mean; 0 for an empty column.
     pub mean: f64,
     /// Sample standard deviation (n - 1); 0 below two values.
     pub sd: f64,
@@ -33,7 +33,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a column.
+    /// The summary of a column.
     pub fn of(column: &[f64]) -> Summary {
         let n = column.len();
         if n == 0 {
@@ -45,7 +45,7 @@ impl Summary {
         Summary { mean, sd, n }
     }
 
-    /// Coefficient of variation in percent; 0 where the mean is 0.
+    /// Coefficient of variation, percent; 0 where the mean is 0.
     pub fn cv_pct(&self) -> f64 {
         ratio_pct(self.sd, self.mean.abs()).unwrap_or(0.0)
     }
@@ -56,20 +56,21 @@ impl Summary {
 pub struct Change {
     /// Mean difference, in the metric's unit, raw sign.
     pub diff: f64,
-    /// 95 % interval of `diff`; none below two pairs.
+    /// 95 % interval of `diff`; `None` below two pairs.
     pub diff_ci95: Option<[f64; 2]>,
-    /// Mean difference in percent of the base's mean, positive = better; none where base is 0 and test is not.
+    /// Mean difference in percent of the base's mean, positive = better; `None` where base is 0 and test is not.
     pub improvement_pct: Option<f64>,
-    /// `diff_ci95` in percent of the base's mean, positive = better, low end first.
+    /// `diff_ci95` in percent of the base's mean, positive = better, low end first; `None` below two pairs, or where
+    /// base is 0 and test is not.
     pub ci95: Option<[f64; 2]>,
-    /// The interval excludes zero; none below [`SIGNIFICANT_PAIRS_MIN`] pairs.
+    /// Whether the interval excludes zero; `None` below [`SIGNIFICANT_PAIRS_MIN`] pairs.
     pub significant: Option<bool>,
-    /// Pairs in which test is better, and in which it is worse.
+    /// Number of pairs in which test is better, and in which it is worse.
     pub signs: [usize; 2],
 }
 
 impl Change {
-    /// Of two columns of equal length, paired by position. Values are finite.
+    /// The change between two columns of equal length, paired by position. Values are finite.
     pub fn of(base: &[f64], test: &[f64], better: Better) -> Change {
         assert_eq!(base.len(), test.len(), "paired columns");
         let diffs: Vec<f64> = base.iter().zip(test).map(|(b, t)| t - b).collect();
@@ -91,7 +92,7 @@ impl Change {
         }
     }
 
-    /// Whether tables mark it with a star.
+    /// Whether tables mark the change with a star.
     pub fn starred(&self) -> bool {
         self.significant == Some(true)
     }
@@ -101,7 +102,7 @@ fn ordered(a: f64, b: f64) -> Option<[f64; 2]> {
     Some(if a <= b { [a, b] } else { [b, a] })
 }
 
-/// 100 x part / whole; 0 for 0/0, none for a part of nothing. Never -0.
+/// 100 x part / whole; 0 for 0/0, `None` for any other division by 0. Never -0.
 fn ratio_pct(part: f64, whole: f64) -> Option<f64> {
     if part == 0.0 {
         Some(0.0)
@@ -120,7 +121,7 @@ fn mean(column: &[f64]) -> f64 {
     column.iter().sum::<f64>() / column.len() as f64
 }
 
-/// The 95 % interval of the mean of independent, nearly normal values; none below two.
+/// The 95 % interval of the mean of independent, nearly normal values; `None` below two values.
 fn t_interval(column: &[f64]) -> Option<[f64; 2]> {
     let Summary { mean, sd, n } = Summary::of(column);
     let reach = t_quantile(n.checked_sub(1).filter(|df| *df > 0)? as u64) * sd / (n as f64).sqrt();

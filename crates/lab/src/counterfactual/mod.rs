@@ -61,12 +61,12 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The word for it in JSON documents.
+    /// The name in JSON documents.
     pub fn word(self) -> &'static str {
         ["sure", "before", "unseen", "interrupt", "sync", "queued", "balance"][self as usize]
     }
 
-    /// The explanation for people.
+    /// The explanation that text shows.
     pub fn text(self) -> &'static str {
         match self {
             Confidence::Sure => "sure",
@@ -130,7 +130,7 @@ pub struct Counts {
     pub forgotten: u64,
 }
 
-/// An event names this CPU, which the machine does not have.
+/// The number of a CPU in an event, which the machine does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchCpu(pub u32);
 
@@ -148,7 +148,7 @@ pub struct RecordingConfig {
 /// What a CPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Running {
-    /// No event yet.
+    /// It has had no event yet.
     Unknown,
     Idle,
     /// The stopper, or another thread that the policy does not place.
@@ -156,7 +156,7 @@ enum Running {
     Runs(u32),
 }
 
-/// A wakeup that is under way.
+/// A wakeup without its sched_wakeup.
 #[derive(Clone, Debug)]
 struct OpenWakeup {
     /// `None` if the wakeup is not judged.

@@ -6,23 +6,23 @@ use fairground_machine::{CpuId, Machine};
 
 use super::{Confidence, JudgedWakeup};
 
-/// Where a CPU is, seen from a wakeup.
+/// Position of a CPU relative to a wakeup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RelativeCpu {
-    /// The task's previous one.
+    /// The task's previous CPU.
     Previous,
-    /// The one on which it was woken.
+    /// The CPU on which the waker runs.
     Waker,
-    /// Another one that shares the last-level cache of the previous one.
+    /// Another CPU that shares the last-level cache of the previous one.
     NearPrevious,
-    /// Another one that shares the last-level cache of the waker's.
+    /// Another CPU that shares the last-level cache of the waker's.
     NearWaker,
-    /// Any other.
+    /// Any other CPU.
     Elsewhere,
 }
 
 impl RelativeCpu {
-    /// The words for it.
+    /// The name that text and JSON show.
     pub fn text(self) -> &'static str {
         ["previous CPU", "waker's CPU", "near previous", "near waker", "elsewhere"][self as usize]
     }
@@ -39,7 +39,7 @@ impl RelativeCpu {
     }
 }
 
-/// Wakeups and agreements among them.
+/// Numbers of wakeups, and how many of them agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// Wakeups that were judged.
@@ -69,12 +69,12 @@ impl Agreement {
         share(self.agree, self.judged)
     }
 
-    /// Share of `sure_agree` in `sure`, percent.
+    /// Share of `sure_agree` in `sure`, percent; `None` if no answer was sure.
     pub fn sure_agree_pct(&self) -> Option<f64> {
         share(self.sure_agree, self.sure)
     }
 
-    /// Share of `sure` in `judged`, percent.
+    /// Share of `sure` in `judged`, percent; `None` if no wakeup was judged.
     pub fn sure_pct(&self) -> Option<f64> {
         share(self.sure, self.judged)
     }
@@ -84,7 +84,7 @@ fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64 * 100.0)
 }
 
-/// A rule of ours, and how often the recording agrees with it.
+/// A rule of our policy, and how often the recording agrees with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleAgreement {
     /// Name of the rule.
@@ -104,17 +104,17 @@ pub struct Disagreement {
     pub recorded: RelativeCpu,
     /// The rule that chose the recorded CPU, if the recording names one.
     pub recorded_rule: Option<String>,
-    /// How many wakeups.
+    /// Number of these wakeups.
     pub count: u64,
-    /// How many of them have a sure answer.
+    /// Number of these wakeups with a sure answer.
     pub sure: u64,
-    /// Time of the first one, ns.
+    /// Time of the first of these wakeups, ns.
     pub first: u64,
 }
 
 type Way = (String, RelativeCpu, RelativeCpu, Option<String>);
 
-/// Counts of judged wakeups.
+/// Counts of judged wakeups, by rule, confidence and kind of disagreement.
 #[derive(Clone, Debug, Default)]
 pub struct AgreementCounts {
     all: Agreement,

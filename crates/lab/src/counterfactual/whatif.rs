@@ -1,5 +1,5 @@
-//! What a scheduler of ours would have chosen at each wakeup of a recording: the request, and its answer as text, JSON and
-//! rows.
+//! What one of our schedulers would have chosen at each wakeup of a recording: the request, and its answer as text,
+//! JSON and rows.
 //!
 //! [`WhatIf`] names the scheduler and selects wakeups. [`WhatIf::ask`] reads a trace and returns a [`Report`].
 
@@ -40,7 +40,7 @@ const QUEUED_RULE: Rule = Rule {
     text: "the task is still queued (sched_delayed), so no CPU is chosen",
 };
 
-/// Why a trace cannot be judged.
+/// Why no wakeup of a trace can be judged.
 #[derive(Debug, Error, Diagnostic)]
 pub enum WhatIfError {
     /// The trace cannot be read.
@@ -79,7 +79,7 @@ pub enum WhatIfError {
     NoWakeup {
         /// Name of the trace.
         trace: String,
-        /// Number of sched_waking.
+        /// Number of sched_waking events.
         wakings: u64,
     },
     /// No wakeup of the trace matches the request.
@@ -87,24 +87,24 @@ pub enum WhatIfError {
     NoMatch {
         /// Name of the trace.
         trace: String,
-        /// Wakeups that were judged.
+        /// Number of wakeups that were judged.
         judged: u64,
-        /// "; did you mean NAME?" with the nearest name of a task, or empty.
+        /// Text "; did you mean NAME?" with the nearest name of a task; empty if no name is near.
         hint: String,
     },
 }
 
-/// Which scheduler is asked about which wakeups of a trace. A time or a number selects one wakeup, which is explained
-/// in full. A task alone selects each of its wakeups. Otherwise the answer is how often the recording agrees.
+/// A request: a scheduler, and a selection of wakeups of a trace. A time or a number selects one wakeup, which is
+/// explained in full. A task alone selects each of its wakeups. Otherwise the answer is how often the recording agrees.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
     /// The machine that was recorded.
     pub machine: Arc<Machine>,
-    /// Its name, for messages.
+    /// Name of the machine, for messages.
     pub machine_name: String,
     /// The CPUs to which all threads are bound; `None`: threads are not bound.
     pub allowed: Option<CpuMask>,
-    /// `fair:...`. `None`: the scheduler that ran, if the trace names one of ours, else the latest.
+    /// The scheduler, `fair:...`. `None`: the scheduler that ran, if the trace names one of ours, else the latest.
     pub sched: Option<String>,
     /// Whether schedutil was the frequency governor. `None`: as the trace says.
     pub schedutil: Option<bool>,
@@ -112,11 +112,11 @@ pub struct WhatIf {
     pub hz: Option<u32>,
     /// Which wakeups are selected.
     pub wanted: Wanted,
-    /// The number of one of these, counted from 1.
+    /// Number of the selected wakeup to explain, from 1. `None`: the first if a time is selected, else all.
     pub nth: Option<u64>,
 }
 
-/// The answer.
+/// The answer to a [`WhatIf`].
 #[derive(Clone, Debug)]
 pub struct Report {
     trace: String,
@@ -149,10 +149,11 @@ struct Reading<'a> {
 }
 
 impl WhatIf {
-    /// Reads a trace from its first event. `head` is its head. `progress` is called with the time of each event, ns.
+    /// Reads a trace from its first event. `head` is the trace's head. `progress` is called with the time of each
+    /// event, ns.
     ///
     /// # Errors
-    /// If the trace cannot be read, is of a larger machine, or has no wakeup that the request selects.
+    /// If the trace cannot be read, is from a larger machine, or has no wakeup that the request selects.
     pub fn ask(
         &self,
         trace: &str,
@@ -265,7 +266,7 @@ impl Reading<'_> {
     }
 }
 
-/// What was judged, for the message if no wakeup matches.
+/// Number and tasks of the judged wakeups, for the message if no wakeup matches.
 #[derive(Default)]
 struct JudgedSummary {
     judged: u64,
@@ -295,7 +296,7 @@ impl Report {
         &self.notes
     }
 
-    /// The rule with this name of the scheduler that was asked.
+    /// The rule with this name of the requested scheduler.
     pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
         self.head.rule(name)
     }
@@ -422,12 +423,12 @@ fn pct(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{share:.1} %"))
 }
 
-/// `0, 3, 4`.
+/// The possible CPUs as a list: `0, 3, 4`.
 fn cpus(judged: &JudgedWakeup) -> String {
     judged.possible.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A line for a wakeup.
+/// A wakeup as one line of text.
 fn in_short(judged: &JudgedWakeup, head: &Head) -> String {
     let ours = &judged.ours;
     let (time, task, rule) = (seconds(ours.time), ours.task.to_string(), head.rule(&ours.rule).title());

@@ -1,62 +1,62 @@
-//! What a mail leaves open: options of workloads that were fitted to its unpatched figures, and what is swept.
+//! Parameters that a mail leaves open: workload options that were fitted to its unpatched figures, and swept ranges.
 
 use serde::{Deserialize, Serialize};
 
-/// An option of a workload that was fitted to a baseline cell. It holds in all rows that run this workload.
+/// A workload option that was fitted to a baseline cell. It applies to all rows that run this workload.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FittedOption {
     /// Name of the workload.
     pub workload: String,
-    /// Its option.
+    /// Name of the option.
     pub option: String,
-    /// As fitted.
+    /// The fitted value.
     pub value: f64,
-    /// Least that a fit may try.
+    /// The least value that a fit may try.
     pub low: f64,
-    /// Greatest.
+    /// The greatest value that a fit may try.
     pub high: f64,
-    /// The cell, `ROW/base`.
+    /// Id of the baseline cell, `ROW/base`.
     pub cell: String,
 }
 
-/// Something that nobody published, and the range in which it is thought to be.
+/// A parameter whose value is not published, with the range of plausible values.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Swept {
-    /// In words, with the unit.
+    /// Description of the parameter, with its unit.
     pub what: String,
-    /// Figures of the machine that are moved together.
+    /// Figures of the machine that change together; empty if an option changes.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// Or the workload whose option is moved.
+    /// The workload whose option changes; `None` if figures change.
     pub workload: Option<String>,
-    /// Its option.
+    /// Name of the option.
     pub option: Option<String>,
-    /// Least and greatest.
+    /// The least and the greatest value.
     pub range: Option<[f64; 2]>,
-    /// The same as factors of what the machine's file says; spread evenly by ratio.
+    /// The least and the greatest factor of the value in the machine's file. Values are spread evenly by ratio.
     pub times: Option<[f64; 2]>,
 }
 
-/// What a value of a sweep is moved in.
+/// The target of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Moved<'a> {
     /// Figures of the machine.
     Figures(&'a [String]),
-    /// An option of a workload: name of the workload, of the option.
+    /// Name of a workload and name of its option.
     Option(&'a str, &'a str),
 }
 
 impl FittedOption {
-    /// `workload` with the option as it was fitted; none if it is another workload, or sets the option itself.
+    /// `workload` with the option at the fitted value; `None` if it is another workload, or sets the option itself.
     pub(super) fn sets(&self, workload: &str) -> Option<String> {
         let own = workload.split([':', ',']).any(|piece| piece.split('=').next() == Some(&self.option));
         let set = || with_option(workload, &self.workload, &self.option, self.value);
         (!own).then(set).flatten()
     }
 
-    /// Why it makes no sense.
+    /// Why the fit is invalid; `None` if it is valid.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let ordered = self.low > 0.0 && self.low <= self.value && self.value <= self.high && self.high < 1e6;
         (!ordered).then_some("expected 0 < low <= value <= high")
@@ -64,7 +64,7 @@ impl FittedOption {
 }
 
 impl Swept {
-    /// Why it makes no sense.
+    /// Why the sweep is invalid; `None` if it is valid.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let (Some([low, high]), Some(moved)) = (self.range.or(self.times), self.moved()) else {
             return Some("expected range or times, of either figures or an option of a workload");
@@ -78,7 +78,7 @@ impl Swept {
         }
     }
 
-    /// What is moved; none if that is not said, or said twice.
+    /// What the sweep changes; `None` if that is missing or ambiguous.
     pub fn moved(&self) -> Option<Moved<'_>> {
         match (&self.figures[..], &self.workload, &self.option) {
             ([], Some(workload), Some(option)) => Some(Moved::Option(workload, option)),
@@ -87,12 +87,13 @@ impl Swept {
         }
     }
 
-    /// Least and greatest.
+    /// The least and the greatest value or factor.
     pub fn ends(&self) -> [f64; 2] {
         self.range.or(self.times).unwrap_or_default()
     }
 
-    /// The value at `part` of the range, 0 to 1, in four digits after the point; of an option between whole numbers whole.
+    /// The value at `part` of the range, 0 to 1, with four digits after the point. The value of an option is a whole
+    /// number if both ends are.
     pub fn at(&self, part: f64) -> f64 {
         let [low, high] = self.ends();
         let value = match self.times {
@@ -108,7 +109,7 @@ impl Swept {
     }
 }
 
-/// `workload`, as on the command line, with an option at this value; `None` if it is another workload.
+/// `workload`, as on the command line, with an option at this value; `None` if `workload` is not the one called `name`.
 pub fn with_option(workload: &str, name: &str, option: &str, value: f64) -> Option<String> {
     let (own, options) = workload.split_once(':').unwrap_or((workload, ""));
     if own != name {

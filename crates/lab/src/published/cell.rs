@@ -1,4 +1,4 @@
-//! A printed figure.
+//! A printed figure with its error.
 
 use serde::Deserialize;
 
@@ -6,19 +6,19 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// What the mail calls this column.
+    /// Heading of the column in the mail.
     pub label: String,
-    /// As printed.
+    /// The value, as printed.
     pub value: f64,
     /// Printed error, percent of the value, at least 0.
     error_pct: Option<f64>,
-    /// The runs of which it is the mean, where the mail prints them; empty otherwise.
+    /// Values of the runs whose mean the figure is; empty if the mail does not print them.
     #[serde(default)]
     pub samples: Vec<f64>,
 }
 
 impl Cell {
-    /// Error in percent of the value: as printed, or the standard deviation of the printed runs; none where the mail
+    /// Error in percent of the value: as printed, or the standard deviation of the printed runs. `None` if the mail
     /// prints neither.
     pub fn error_pct(&self) -> Option<f64> {
         let n = self.samples.len();
@@ -29,7 +29,7 @@ impl Cell {
         Some((squares / (n - 1) as f64).sqrt() / self.value.abs() * 100.0)
     }
 
-    /// Why it makes no sense.
+    /// Why the cell is invalid; `None` if it is valid.
     pub(super) fn problem(&self) -> Option<String> {
         if !self.value.is_finite() || self.error_pct.is_some_and(|error| error.is_nan() || error < 0.0) {
             return Some(format!("{}: expected a value, and an error of at least 0", self.label));

@@ -1,10 +1,10 @@
-//! Figures of scheduling domains, which are looked up and not run.
+//! Rows about scheduling domains, which are read from the topology and not run.
 
 use fairground_fair::{Features, Options, Topology};
 use fairground_machine::MachineSpec;
 use serde::Deserialize;
 
-/// Which figure of which domain a row prints.
+/// The property of a domain that a row prints.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DomainCheck {
@@ -14,29 +14,29 @@ pub struct DomainCheck {
     pub cpu: u32,
     /// The domain's level, e.g. `MC`.
     pub level: String,
-    /// Which figure.
+    /// The property.
     pub figure: DomainFigure,
-    /// Base scheduler, one of ours.
+    /// Name of the base scheduler, one of ours.
     pub base: String,
-    /// Test scheduler.
+    /// Name of the test scheduler, one of ours.
     pub test: String,
 }
 
-/// A figure of a domain.
+/// A property of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DomainFigure {
     /// Shortest time between two passes of balancing, ms.
     MinIntervalMs,
-    /// Longest.
+    /// Longest time between two passes of balancing, ms.
     MaxIntervalMs,
 }
 
 impl DomainCheck {
-    /// The figure without and with the patch; none where the CPU has no domain of this level.
+    /// The property without and with the patch; `None` where the CPU has no domain of this level.
     ///
     /// # Errors
-    /// If machine or schedulers do not exist.
+    /// If the machine or a scheduler does not exist.
     pub fn ours(&self) -> Result<[Option<f64>; 2], String> {
         let (machine, _) = MachineSpec::parse(&self.machine).find().map_err(|e| e.to_string())?;
         let of = |sched: &str| -> Result<Option<f64>, String> {

@@ -1,18 +1,18 @@
-//! Tables of a mail that are taken as they are.
+//! Tables that are shown as the mail prints them.
 
 use serde::{Deserialize, Serialize};
 
-/// A table that is shown as the mail has it. It is not predicted and does not count in the score.
+/// A table that is shown as the mail prints it. It is not predicted and does not count in the score.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenTable {
-    /// What it shows.
+    /// Description of the table.
     pub what: String,
-    /// Why it is given.
+    /// Why the table is not predicted.
     pub why: String,
-    /// What its columns are called.
+    /// Headings of the columns.
     pub columns: Vec<String>,
-    /// Its rows.
+    /// Rows of the table.
     pub rows: Vec<GivenRow>,
 }
 

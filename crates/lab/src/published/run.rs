@@ -1,10 +1,10 @@
-//! How a row is repeated.
+//! The run that repeats a row.
 
 use fairground_run::run_config::{self, InvalidSetting};
 use fairground_sim::Governor;
 use serde::Deserialize;
 
-/// How a row is repeated.
+/// The run that repeats a row.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRun {
@@ -12,39 +12,39 @@ pub struct PublishedRun {
     pub machine: String,
     /// Workload, as on the command line; short where the mail's own length takes long.
     pub workload: String,
-    /// The test's workload, where what is given differs.
+    /// The test's workload, where it differs from the base's.
     pub test_workload: Option<String>,
-    /// The same at the mail's own length, where `workload` is shorter.
+    /// The workload at the mail's own length, where `workload` is shorter.
     pub full: Option<String>,
-    /// Seeds, where fewer than these say too little.
+    /// Number of seeds, where the default is too small.
     pub seeds: Option<u64>,
-    /// Our metric.
+    /// Name of our metric.
     pub metric: String,
-    /// Another metric of the run, by whose values the runs of the row are told apart.
+    /// Another metric of the run, by whose values the runs of the row are grouped.
     pub by: Option<String>,
-    /// Base scheduler.
+    /// Name of the base scheduler.
     pub base: String,
-    /// Test scheduler; none where the mail prints the base alone.
+    /// Name of the test scheduler; `None` where the mail prints the base alone.
     pub test: Option<String>,
-    /// More test schedulers, of which nothing is printed: ours alone are shown.
+    /// Further test schedulers, which the mail does not measure: only our values are shown.
     #[serde(default)]
     pub also: Vec<FormSpec>,
-    /// Frequency governor.
+    /// Name of the frequency governor.
     pub governor: String,
 }
 
-/// Another form of a patch, run as the row is.
+/// Another variant of a patch, run like the row.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FormSpec {
-    /// Its base, where that is another than the row's.
+    /// Name of its base scheduler, where that differs from the row's.
     pub base: Option<String>,
-    /// The scheduler under test.
+    /// Name of its test scheduler.
     pub test: String,
 }
 
 impl PublishedRun {
-    /// Who chooses frequencies.
+    /// The frequency governor.
     ///
     /// # Errors
     /// If no governor has this name.
@@ -62,23 +62,23 @@ impl PublishedRun {
             && self.seeds == other.seeds
     }
 
-    /// Every workload that it names.
+    /// All workloads that the run names.
     pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [Some(&mut self.workload), self.test_workload.as_mut(), self.full.as_mut()].into_iter().flatten()
     }
 
-    /// The schedulers that are run: base, and test or the base again.
+    /// The names of the schedulers that are run: base and test, or the base twice if there is no test.
     pub fn ends(&self) -> [&str; 2] {
         [&self.base, self.test.as_ref().unwrap_or(&self.base)]
     }
 
-    /// What its base and its test run: workload and scheduler.
+    /// Workload and scheduler of the base, and of the test.
     pub fn columns(&self) -> [(&str, &str); 2] {
         let [base, test] = self.ends();
         [(&self.workload, base), (self.test_workload.as_ref().unwrap_or(&self.workload), test)]
     }
 
-    /// The runs of the schedulers of which nothing is printed.
+    /// The runs of the variants that the mail does not measure.
     pub fn forms(&self) -> impl Iterator<Item = PublishedRun> + '_ {
         self.also.iter().map(|form| PublishedRun {
             base: form.base.as_ref().unwrap_or(&self.base).clone(),
@@ -88,7 +88,7 @@ impl PublishedRun {
         })
     }
 
-    /// Why it makes no sense.
+    /// Why the run is invalid; `None` if it is valid.
     pub(super) fn problem(&self) -> Option<&'static str> {
         if self.seeds == Some(0) {
             return Some("expected at least one seed");

@@ -64,7 +64,7 @@ pub enum RegretError {
         /// Number of CPUs of the machine.
         cpus: usize,
     },
-    /// SMT: threads of a core share its capacity, which the price cannot state.
+    /// Threads of a core share its capacity (SMT), which the price cannot express.
     #[error("{machine} has sibling threads: what a CPU can do there depends on what its sibling does")]
     #[diagnostic(help("take a machine of single-threaded cores, such as hikey960 or pixel6"))]
     Siblings {
@@ -85,9 +85,9 @@ pub enum RegretError {
 /// Results for all schedulers.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Number of states for which some placement fits.
+    /// Number of states for which at least one placement fits.
     pub judged: u64,
-    /// States in which the tasks fit on no placement.
+    /// Number of states for which no placement fits.
     pub nowhere: u64,
     /// Results by scheduler, in the order requested.
     pub tallies: Vec<SchedulerRegret>,
@@ -96,7 +96,7 @@ pub struct Report {
 /// Checks that all placements on the machine can be tried and priced.
 ///
 /// # Errors
-/// Why not.
+/// If the machine has too many CPUs, SMT, or operating points without a stated power.
 pub fn check(machine: &Machine) -> Result<(), RegretError> {
     let name = || machine.name.clone();
     if machine.nr_cpus() > MAX_CPUS {
@@ -111,11 +111,11 @@ pub fn check(machine: &Machine) -> Result<(), RegretError> {
     }
 }
 
-/// Runs every state under every scheduler of `experiment`, whose workload does not matter, and judges it. `progress` is
-/// called once for each run. The inner error says which run failed, and why.
+/// Runs every state under every scheduler of `experiment` and judges it. The workload of `experiment` is not used.
+/// `progress` is called once for each run. The inner error says which run failed, and why.
 ///
 /// # Errors
-/// If the threads cannot be had.
+/// If the threads cannot be started.
 pub fn run(
     experiment: &Experiment,
     plan: &Plan,
@@ -156,7 +156,7 @@ fn tally(sched: &SchedSpec, outcomes: Vec<Result<Option<Outcome>, String>>) -> R
     Ok(SchedulerRegret::from_outcomes(sched.to_string(), &outcomes))
 }
 
-/// One run of steady tasks: here, or in a worker where the scheduler asks for one.
+/// One run of steady tasks: in this process, or in a worker if the scheduler needs one.
 fn placements(experiment: &Experiment, sched: &SchedSpec, tasks: &[Steady], seed: u64) -> Result<Placements, String> {
     let of_state = Experiment {
         machine: Arc::clone(&experiment.machine),

@@ -20,7 +20,7 @@ use super::steady::{Steady, PERIOD};
 /// schedutil's headroom (x 1.25), and the margin of fits_capacity: spec 7 and 8.
 const HEADROOM: f64 = 1.25;
 const FITS: f64 = 1.25;
-/// Of clamps and capacities.
+/// Full scale of clamps and capacities.
 const SCALE: f64 = 1024.0;
 
 /// Mean power of a placement, by two measures.

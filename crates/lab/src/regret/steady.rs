@@ -29,7 +29,7 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// A task without clamps.
+    /// A task of utilization `util` without clamps.
     pub fn new(util: f64) -> Steady {
         Steady { util, min: 0, max: SCALE as u16 }
     }

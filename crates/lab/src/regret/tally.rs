@@ -6,21 +6,21 @@ use serde::Serialize;
 
 use super::judge::{Outcome, Regret, WakeupRegret};
 
-/// Regrets below this count as zero, percent: rounding.
+/// Regrets below this count as zero, percent: rounding errors.
 const NOTHING_PCT: f64 = 1e-6;
 
 /// A distribution of regret, percent of the optimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
-    /// Share of values without regret, percent of all.
+    /// Share of values that are zero, percent of all.
     pub none_pct: f64,
-    /// Arithmetic mean of the values.
+    /// Arithmetic mean of the values, percent.
     pub mean: f64,
-    /// Median of the values.
+    /// Median of the values, percent.
     pub p50: f64,
-    /// 90th percentile of the values.
+    /// 90th percentile of the values, percent.
     pub p90: f64,
-    /// Greatest of the values.
+    /// Greatest of the values, percent.
     pub max: f64,
 }
 
@@ -45,7 +45,7 @@ impl Distribution {
     }
 }
 
-/// Distributions by either measure.
+/// Distributions of regret by two measures of power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distributions {
     /// By the kernel's energy model ([`Price::model_mw`]), percent.
@@ -77,11 +77,11 @@ pub struct RuleTally {
 pub struct SchedulerRegret {
     /// Scheduler as the user typed it.
     pub sched: String,
-    /// Number of states in which some wakeup led to a placement that fits.
+    /// Number of states in which at least one wakeup led to a placement that fits.
     pub states: u64,
     /// Number of wakeups with a regret.
     pub wakeups: u64,
-    /// Wakeups that left a CPU overloaded, percent of all.
+    /// Share of wakeups that left a CPU overloaded, percent of all.
     pub unfit_pct: f64,
     /// Regret against the best placement of all tasks: distribution of the states' means.
     pub all: Distributions,

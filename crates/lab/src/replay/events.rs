@@ -22,7 +22,7 @@ pub struct RecordedEvents {
 pub struct LeftOut {
     /// Names of rows; `*` stands for any ending.
     pub rows: &'static str,
-    /// The events.
+    /// Names of the events that the rows need.
     pub lacks: &'static str,
 }
 
@@ -32,7 +32,7 @@ const MIGRATIONS: LeftOut = LeftOut { rows: "migrations", lacks: "sched_migrate_
 const IDLE: LeftOut = LeftOut { rows: "idle_state*_pct", lacks: "cpu_idle" };
 
 impl RecordedEvents {
-    /// One more event.
+    /// Records that the trace has this event.
     pub fn note(&mut self, event: &TraceEvent) {
         match event.what {
             TraceEventKind::Switch { next, .. } if next.pid != 0 => {

@@ -1,4 +1,5 @@
-//! A replay as a sheet: recorded, simulated, off by, and a verdict on fidelity; and two schedulers on one recording.
+//! A table for a replay: recorded, simulated, difference, and a verdict on fidelity; and two schedulers on one
+//! recording.
 
 use std::fmt::Write;
 
@@ -17,31 +18,32 @@ use crate::tables::{documents, finish, number, pairs, percent, seed_range, trail
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-replay-1";
 
-/// A row is within if it is off by no more than this, percent of what was recorded.
+/// A row is within the limit if the difference is at most this, percent of the recorded value.
 pub const WITHIN_PCT: f64 = 10.0;
-/// A row that is a share, in percent, is within if it is off by no more than so many points.
+/// A row that is a share, in percent, is within the limit if the difference is at most this, percentage points.
 pub const WITHIN_POINTS: f64 = 5.0;
-/// A replay is faithful if the load is repeated and so many rows are within, percent of all.
+/// A replay is faithful if the load is repeated and this share of rows is within the limit, percent.
 pub const FAITHFUL_PCT: f64 = 75.0;
 
-/// The rows by which schedulers are compared: less is better.
+/// Whether schedulers are compared by this row: less is better.
 fn is_compared(row: &str) -> bool {
     row.starts_with("wakeup_latency_") || ["switches_per_s", "migrations"].contains(&row)
 }
 
-/// Run times are what an import puts into the workload: they come out the same unless the load is not repeated.
+/// Whether the row is a run time. An import puts run times into the workload: they are the same unless the load is not
+/// repeated.
 fn is_imported(row: &str) -> bool {
     row.starts_with("run_s(")
 }
 
-/// One row under one scheduler.
+/// One metric under one scheduler.
 #[derive(Clone, Debug)]
 pub struct SheetRow {
     /// The metric, with unit.
     pub metric: Metric,
-    /// What the recording says; none of a row that itself sets the run against the recording.
+    /// The recorded value; `None` for a row that compares the run with the recording.
     pub recorded: Option<f64>,
-    /// What runs say, by seed.
+    /// Values of the runs, by seed.
     pub simulated: Vec<f64>,
 }
 
@@ -50,18 +52,18 @@ impl SheetRow {
         Summary::of(&self.simulated)
     }
 
-    /// Mean of runs less what was recorded, in the row's unit.
+    /// Mean of the runs minus the recorded value, in the row's unit; `None` without a recorded value.
     pub fn off_by(&self) -> Option<f64> {
         Some(self.summary().mean - self.recorded?)
     }
 
-    /// The same in percent of what was recorded; none if that is 0.
+    /// Mean of the runs minus the recorded value, percent of the recorded value; `None` if that is 0 or missing.
     pub fn off_by_pct(&self) -> Option<f64> {
         let recorded = self.recorded.filter(|recorded| *recorded != 0.0)?;
         Some(self.off_by()? / recorded * 100.0)
     }
 
-    /// Whether it is near what was recorded ([`WITHIN_PCT`], [`WITHIN_POINTS`]); none of a row that is not judged.
+    /// Whether the row is within the limit ([`WITHIN_PCT`], [`WITHIN_POINTS`]); `None` for a row that is not judged.
     pub fn is_within(&self) -> Option<bool> {
         let off = self.off_by().filter(|_| !is_imported(&self.metric.name))?;
         let near = self.off_by_pct().map_or(off == 0.0, |pct| pct.abs() <= WITHIN_PCT);
@@ -97,35 +99,35 @@ fn signed(x: f64) -> String {
     format!("{}{}", if x > 0.0 { "+" } else { "" }, number(x))
 }
 
-/// `wakeups_pct`: wakeups of a run, percent of those recorded.
+/// Whether the load is repeated. `wakeups_pct`: wakeups of a run, percent of the recorded ones.
 fn is_repeated(wakeups_pct: f64) -> bool {
     (wakeups_pct - 100.0).abs() <= WITHIN_PCT
 }
 
-/// How near a replay is to its recording.
+/// How closely a replay follows its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
-    /// The load is repeated, and [`FAITHFUL_PCT`] of the rows are within.
+    /// The load is repeated, and [`FAITHFUL_PCT`] of the rows are within the limit.
     Faithful,
-    /// The load is repeated.
+    /// The load is repeated, but fewer rows are within the limit.
     PartlyFaithful,
-    /// It is not: wakeups or run times are off by more than [`WITHIN_PCT`].
+    /// The load is not repeated: wakeups or run times are off by more than [`WITHIN_PCT`].
     NotFaithful,
     /// No run completed.
     Unknown,
 }
 
-/// What one scheduler makes of a recording.
+/// The replay of a recording under one scheduler.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// The scheduler.
+    /// Name of the scheduler.
     pub sched: String,
-    /// Its rows.
+    /// One row for each metric.
     pub rows: Vec<SheetRow>,
-    /// Whether the wakeups happen, percent of those recorded; none if the recording does not say.
+    /// Wakeups of the runs, percent of the recorded ones; `None` if the recording has no events of wakeups.
     wakeups_pct: Option<f64>,
-    /// Run time by which threads differ, percent of all.
+    /// Run time by which threads differ from the recording, percent of all.
     run_off_pct: Option<f64>,
 }
 
@@ -145,13 +147,13 @@ impl Sheet {
         Sheet { sched, rows, wakeups_pct, run_off_pct }
     }
 
-    /// How many rows are within, and of how many.
+    /// Number of rows within the limit, and number of judged rows.
     pub fn within(&self) -> (usize, usize) {
         let judged: Vec<bool> = self.rows.iter().filter_map(SheetRow::is_within).collect();
         (judged.iter().filter(|within| **within).count(), judged.len())
     }
 
-    /// How near it is to the recording.
+    /// How closely the replay follows the recording.
     pub fn grade(&self) -> Grade {
         let (within, of) = self.within();
         let repeated = self.wakeups_pct.is_none_or(is_repeated) && self.run_off_pct.is_none_or(|off| off <= WITHIN_PCT);
@@ -163,7 +165,7 @@ impl Sheet {
         }
     }
 
-    /// The same in a sentence.
+    /// The grade as a sentence, with its reason.
     pub fn verdict(&self) -> String {
         let (within, of) = self.within();
         let rows = format!("{within} of {of} rows are within {WITHIN_PCT} %");

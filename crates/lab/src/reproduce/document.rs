@@ -1,13 +1,13 @@
-//! Generated tables in a written document of one page or several: what stands between two markers is ours, everything else
-//! is the writer's.
+//! Generated tables in a document of one page or several: the text between two markers is generated, the rest is
+//! written by hand.
 //!
 //! ```text
 //! <!-- reproduce lb-rework: begin 0123456789abcdef -->
 //! <!-- reproduce lb-rework: end -->
 //! ```
 //!
-//! `all` instead of a mail stands for the scoreboard of all mails. The number is a checksum of what stands between the
-//! markers: an edit by hand is noticed. `by hand` instead of it says that the tables there were not generated yet.
+//! `all` instead of a mail stands for the scoreboard of all mails. The number is a checksum of the text between the
+//! markers: it detects an edit by hand. `by hand` instead of it says that the tables there were not generated yet.
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -17,13 +17,13 @@ use super::markdown;
 use super::rows::Reproduction;
 use crate::published::Mail;
 
-/// What stands for a checksum before the first generated table.
+/// The text in place of a checksum before the first generated table.
 const BY_HAND: &str = "by hand";
 
-/// Why a document cannot take tables, or does not hold those it should.
+/// Why a document cannot take tables, or does not have the expected ones.
 #[derive(Debug, Error, Diagnostic, PartialEq, Eq)]
 pub enum DocumentError {
-    /// No place for a table.
+    /// The document has no markers for a table.
     #[error("{file} has no place for the tables of {part}")]
     #[diagnostic(help("put these two lines where they are to stand:\n<!-- reproduce {part}: begin {BY_HAND} -->\n<!-- reproduce {part}: end -->"))]
     NoMarker {
@@ -32,7 +32,7 @@ pub enum DocumentError {
         /// Id of a mail, or `all`.
         part: String,
     },
-    /// Markers that make no sense.
+    /// A marker is invalid.
     #[error("{file}:{line}: {problem}")]
     #[diagnostic(help("a table stands between <!-- reproduce PART: begin SUM --> and <!-- reproduce PART: end -->"))]
     Marker {
@@ -40,14 +40,14 @@ pub enum DocumentError {
         file: String,
         /// Line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Description of the error.
         problem: String,
     },
-    /// Other tables than ours.
+    /// The document's table is not the generated one.
     #[error(
         "{file}:{line}: the table of {part} is not what these results give: expected {expected:?}, found {found:?}"
     )]
-    #[diagnostic(help("write it anew with --update"))]
+    #[diagnostic(help("update it with --update"))]
     Stale {
         /// Path of the document.
         file: String,
@@ -62,21 +62,21 @@ pub enum DocumentError {
     },
 }
 
-/// A document of one page or several, as it was read.
+/// A document of one page or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// File or directory, for messages.
+    /// Path of the file or directory, for messages.
     pub name: String,
-    /// Its pages.
+    /// Pages of the document.
     pub pages: Vec<Page>,
 }
 
 /// One file of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Its name.
+    /// Path of the file.
     pub file: String,
-    /// What it holds.
+    /// Content of the file.
     pub text: String,
 }
 
@@ -84,13 +84,14 @@ pub struct Page {
 struct Block<'a> {
     part: &'a str,
     sum: &'a str,
-    /// Of the marker that begins it, from 0.
+    /// Line of the begin marker, from 0.
     begin: usize,
-    /// Of the marker that ends it.
+    /// Line of the end marker, from 0.
     end: usize,
 }
 
-/// The parts of a result that documents can take, with their tables. The scoreboard only if all mails are in it.
+/// The parts of a result that documents can contain, with their tables. The scoreboard is a part only if the result has
+/// all mails.
 fn parts(result: &Reproduction) -> Vec<(&str, String)> {
     let mails: Vec<&str> = result.mails.iter().map(|mail| mail.mail.as_str()).collect();
     let mut parts: Vec<(&str, String)> =
@@ -105,7 +106,7 @@ impl Document {
     /// The document with the tables of `result` in their places.
     ///
     /// # Errors
-    /// If a part has no place, or markers make no sense.
+    /// If a part has no markers, or markers are invalid.
     pub fn update(&self, result: &Reproduction) -> Result<Document, DocumentError> {
         let mut document = self.clone();
         for (part, table) in parts(result) {
@@ -121,10 +122,10 @@ impl Document {
         Ok(document)
     }
 
-    /// Whether the document holds the tables of `result`.
+    /// Checks that the document has the tables of `result`.
     ///
     /// # Errors
-    /// The first line that differs.
+    /// If a table differs, with the first line that differs; or if markers are missing or invalid.
     pub fn check(&self, result: &Reproduction) -> Result<(), DocumentError> {
         for (part, table) in parts(result) {
             let (page, block) = self.place(part)?;
@@ -145,10 +146,10 @@ impl Document {
         Ok(())
     }
 
-    /// Whether all generated tables are as they were generated, and how many there are.
+    /// Checks that no generated table was edited, and returns the number of tables.
     ///
     /// # Errors
-    /// The first that was edited, or markers that make no sense.
+    /// If a table was edited, or markers are invalid.
     pub fn intact(&self) -> Result<usize, DocumentError> {
         let mut tables = 0;
         for page in &self.pages {
@@ -165,7 +166,7 @@ impl Document {
         Ok(tables)
     }
 
-    /// The page that has a place for this part, and the place.
+    /// The index of the page that has markers for this part, and the block between them.
     fn place(&self, part: &str) -> Result<(usize, Block<'_>), DocumentError> {
         let mut place = None;
         for (i, page) in self.pages.iter().enumerate() {
@@ -179,7 +180,7 @@ impl Document {
     }
 }
 
-/// The generated parts of a page; the number of a mail is its slug.
+/// The generated parts of a page. A mail's number in a marker counts as its slug.
 fn blocks(page: &Page) -> Result<Vec<Block<'_>>, DocumentError> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut open: Option<(&str, &str, usize)> = None;

@@ -5,24 +5,24 @@ use serde::Serialize;
 use super::rows::Executed;
 use crate::published::PublishedRun;
 
-/// What another test scheduler gives: ours alone.
+/// Our result of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variant {
-    /// What it is set against, mostly the row's base.
+    /// Name of the base scheduler, mostly the row's base.
     pub base: String,
     /// Scheduler of this variant.
     pub test: String,
-    /// Mean of the row's metric.
+    /// Mean of the row's metric over the seeds.
     pub value: f64,
-    /// Percent, positive = better.
+    /// Our change, percent, positive = better; `None` where base is 0 and ours is not.
     pub improvement_pct: Option<f64>,
-    /// 95 % interval of it.
+    /// 95 % interval of the change; `None` below two pairs.
     pub ci95: Option<[f64; 2]>,
     /// Number of pairs of runs.
     pub n: usize,
 }
 
-/// The forms that `run` asks for and of which some pair of runs completed, in its order.
+/// The variants that `run` asks for and for which at least one pair of runs completed, in its order.
 pub(super) fn variants_of_row(run: &PublishedRun, executed: &[(PublishedRun, Executed)]) -> Vec<Variant> {
     let form = |form: PublishedRun| {
         let (_, executed) = executed.iter().find(|(spec, _)| spec.has_runs_of(&form))?;

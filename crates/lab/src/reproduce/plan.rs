@@ -264,7 +264,6 @@ fn judged_runs(mail: &Mail, parts: &[String]) -> Vec<PublishedRun> {
     runs_of(&judged)
 }
 
-/// `experiment` on another machine.
 fn with_machine(experiment: &Experiment, machine: &Arc<Machine>) -> Experiment {
     Experiment {
         machine: Arc::clone(machine),

@@ -31,7 +31,7 @@ pub struct Request {
     pub seeds: Option<u64>,
     /// Every row at the mail's own length.
     pub full_length: bool,
-    /// A first look ([`quick`]).
+    /// Whether runs are shortened for a first look ([`quick`]).
     pub quick: bool,
     /// Analyses beyond the rows themselves.
     pub supplements: Supplements,

@@ -4,16 +4,17 @@
 //! no error. If the published change exceeds 2 sigma, a hit has its sign, and our 95 % interval overlaps
 //! published ± max(3 points, 2 sigma). Otherwise a hit is within max(1 point, 2 sigma) of zero.
 //!
-//! **Not scored** (`hit: null`, and no part of the RMS errors): rows that are not run; rows whose mail contradicts
-//! itself; rows whose published base is 0, because a change from 0 has no percentage (both columns are still shown);
-//! rows of which a patched cell fitted a figure; anything run with fewer than 8 seeds. A scored row in which *ours* is
-//! a change from 0 is a miss, but no part of the RMS errors either: it has no percentage.
+//! **Not scored** (`hit: null`, and not in the RMS errors): rows that are not run; rows whose mail contradicts itself;
+//! rows whose published base is 0, because a change from 0 has no percentage (both columns are still shown); rows whose
+//! patched cell was used for a fit; all rows run with fewer than 8 seeds. A scored row in which *our* change is from 0
+//! is a miss, but not in the RMS errors either: it has no percentage.
 //!
 //! **Cells.** A base cell that a machine file names as `fitted: ID/base` is `fitted`, every other cell of ours is
-//! `predicted`. A row's kind is that of its change: a baseline fit leaves it `predicted`.
+//! `predicted`. A row's kind is the kind of its change: a fit of the baseline leaves it `predicted`.
 //!
-//! Rows of one column, a base or a test alone, have no change to score; rows whose base is doubted are set beside both
-//! readings of it. Figures of scheduling domains ([`crate::published::DomainCheck`]) are looked up: a check, not a run.
+//! Rows of one column, a base or a test alone, have no change to score. Rows whose base is doubted are compared with
+//! both possible bases. Figures of scheduling domains ([`crate::published::DomainCheck`]) are looked up: a check, not a
+//! run.
 //!
 //! **Supplements.** [`Variant`]s of a test that the mail does not measure are run beside it. A row's change may be
 //! attributed to cost terms ([`crate::cost_attribution`]) and to the features that differ between base and test
@@ -39,14 +40,14 @@ use crate::sensitivity::Sensitivity;
 /// Results of one run specification.
 #[derive(Clone, Debug)]
 pub struct Executed {
-    /// Base against the one test.
+    /// Comparison of the base with the test.
     pub report: Report,
     /// Sources of the machine's figures.
     pub sources: Vec<Source>,
-    /// The same without each of [`crate::cost_attribution::TERMS`], none for one that is not there; empty if that was
-    /// not asked for.
+    /// The comparison without each of [`crate::cost_attribution::TERMS`], `None` for a term that is absent; empty if
+    /// not requested.
     pub without: Vec<Option<Report>>,
-    /// The ablation of base against test, and its results; none if not requested.
+    /// The ablation of base against test, and its results; `None` if not requested.
     pub ablation: Option<(Ablation, Results)>,
 }
 
@@ -56,7 +57,7 @@ pub struct Executed {
 pub enum Kind {
     /// Taken from the mail.
     Given,
-    /// A figure of the machine was fitted to it.
+    /// Used for the fit of a figure of the machine or an option of the workload.
     Fitted,
     /// Predicted by the model alone.
     Predicted,
@@ -67,9 +68,9 @@ pub enum Kind {
 pub struct Reproduction {
     /// Name and version of the schema.
     pub schema: &'static str,
-    /// How runs were shortened for a first look; none if they were not. Such rows are never scored.
+    /// Description of how runs were shortened for a first look; `None` if they were not. Such rows are never scored.
     pub quick: Option<String>,
-    /// One per published row.
+    /// One row for each published row.
     pub rows: Vec<ReproducedRow>,
     /// Score of all rows.
     #[serde(flatten)]
@@ -84,7 +85,7 @@ pub struct Reproduction {
     pub sensitivity: Option<Sensitivity>,
     /// Notes on the results.
     pub notes: Vec<String>,
-    /// At least one run failed.
+    /// Whether at least one run failed.
     #[serde(skip)]
     pub failed: bool,
 }
@@ -100,34 +101,34 @@ pub struct Score {
     pub hits_of_changes: usize,
     /// Scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing.
     pub changes: usize,
-    /// Root mean square of our changes minus the published ones, percentage points; over the scored rows but
-    /// those in which ours is a change from 0: a miss that has no percentage.
+    /// Root mean square of our changes minus the published ones, percentage points. Over the scored rows without those
+    /// in which ours is a change from 0: a miss that has no percentage. `None` without such rows.
     pub rms_ours: Option<f64>,
-    /// The same of predicting no change at all, over the same rows.
+    /// The root mean square for a prediction of no change, over the same rows, percentage points.
     pub rms_zero: Option<f64>,
 }
 
-/// The score of a mail.
+/// The score of one mail.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MailScore {
     /// Slug of the mail.
     pub mail: String,
-    /// Its older name, `000` to `004`.
+    /// Older name of the mail, `000` to `004`.
     pub number: String,
-    /// Its subject line.
+    /// Subject line of the mail.
     pub subject: String,
-    /// Who sent it.
+    /// Name of the sender.
     pub author: String,
     /// Day on which it was sent, as `2020-10-28`.
     pub date: String,
-    /// Its rows, scored or not.
+    /// Number of rows of the mail, scored or not.
     pub rows: usize,
     /// Score of this mail's rows.
     #[serde(flatten)]
     pub score: Score,
 }
 
-/// One published row beside ours.
+/// One published row with our result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReproducedRow {
     /// Slug of the mail.
@@ -144,59 +145,59 @@ pub struct ReproducedRow {
     pub metric: String,
     /// Unit of the metric.
     pub unit: String,
-    /// Values of the mail.
+    /// Values that the mail prints.
     pub published: PublishedFigures,
-    /// Ours; none for rows that are not run or whose runs failed.
+    /// Our values; `None` for rows that are not run or whose runs failed.
     pub ours: Option<OurFigures>,
     /// Whether the change is given, fitted or predicted.
     pub kind: Kind,
-    /// Of our two cells.
+    /// Whether our two cells are given, fitted or predicted.
     pub cells: Cells,
-    /// Hit; none where not scored.
+    /// Whether the row is a hit; `None` where it is not scored.
     pub hit: Option<bool>,
-    /// The reason for `hit`, in words.
+    /// The reason for `hit`, as text.
     pub why: String,
-    /// Our change split by the physical term that carries it; empty if that was not asked for.
+    /// Our change split by cost term; empty if not requested.
     pub terms: Vec<CostTermShare>,
-    /// Our change split by the feature that carries it; empty if that was not asked for.
+    /// Our change split by feature; empty if not requested.
     pub features: Vec<Piece>,
-    /// Further test schedulers of which nothing is published; mostly empty.
+    /// Results of further test schedulers, which the mail does not measure; mostly empty.
     pub forms: Vec<Variant>,
-    /// Kinds of runs, where the row has such.
+    /// Modes of the row's runs; `None` where the row has no grouping metric.
     pub spread: Option<RunModes>,
-    /// What a reader must know to compare.
+    /// Note that a reader needs for the comparison.
     pub note: Option<String>,
 }
 
 /// Published values of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFigures {
-    /// As printed; none where the mail prints the test alone.
+    /// The base as printed; `None` where the mail prints the test alone.
     pub base: Option<f64>,
-    /// As printed; none where the mail prints the base alone.
+    /// The test as printed; `None` where the mail prints the base alone.
     pub test: Option<f64>,
-    /// Percent, positive = better; none where base is 0 or one of the two is missing.
+    /// The change, percent, positive = better; `None` where base is 0 or one of the two is missing.
     pub improvement_pct: Option<f64>,
     /// Standard deviation of the published change, percentage points.
     pub sigma_pct: f64,
-    /// What else the base may have been, where it is doubted.
+    /// Another possible base, where the printed one is doubted.
     pub other_base: Option<f64>,
-    /// The change from that.
+    /// The change from `other_base`, percent, positive = better; `None` without one.
     pub other_improvement_pct: Option<f64>,
 }
 
-/// Ours: means over the seeds.
+/// Our values of a row: means over the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OurFigures {
-    /// Mean; none of a domain that is not there.
+    /// Mean of the base; `None` for a domain that does not exist.
     pub base: Option<f64>,
-    /// Mean; none of a domain that is not there, and where the base alone is run.
+    /// Mean of the test; `None` for a domain that does not exist, and where the base alone is run.
     pub test: Option<f64>,
-    /// Percent, positive = better.
+    /// The change, percent, positive = better; `None` where base is 0 and test is not, or one of the two is missing.
     pub improvement_pct: Option<f64>,
-    /// 95 % interval of it.
+    /// 95 % interval of the change, percent; `None` below two pairs.
     pub ci95: Option<[f64; 2]>,
-    /// Pairs of runs; 0 of what is looked up.
+    /// Number of pairs of runs; 0 for a row that is looked up.
     pub n: usize,
 }
 
@@ -209,43 +210,43 @@ pub struct Cells {
     pub test: Kind,
 }
 
-/// Why a reproduction makes no sense.
+/// Why published rows and results cannot be compared.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ReproduceError {
-    /// A machine was fitted to something that is not there.
+    /// A machine file names a fit to a cell that does not exist.
     #[error("machine {machine} has a figure fitted to {cell:?}, which is not a cell of published/{mail}.toml")]
     #[diagnostic(help("cells are {example} and so on"))]
     UnknownCell {
         /// Name of the machine.
         machine: String,
-        /// What its file says.
+        /// The cell that the machine's file names.
         cell: String,
-        /// Id of the mail.
+        /// Slug of the mail.
         mail: String,
-        /// An id that is valid.
+        /// Id of an existing cell.
         example: String,
     },
-    /// Our runs do not report the metric.
+    /// The runs do not report the metric of the row.
     #[error("row {row} asks for metric {metric:?}, which {workload} does not report")]
     NoMetric {
-        /// Name of the row.
+        /// Id of the row.
         row: String,
         /// Name of the metric.
         metric: String,
         /// Name of the workload.
         workload: String,
     },
-    /// A row names a domain's machine or schedulers that are not there.
+    /// A row about a domain names a machine or scheduler that does not exist.
     #[error("row {row}: {problem}")]
     Domain {
-        /// Name of the row.
+        /// Id of the row.
         row: String,
-        /// What is wrong with it.
+        /// Description of the error.
         problem: String,
     },
 }
 
-/// Rows with fewer pairs of runs are not scored.
+/// Rows with fewer pairs of runs than this are not scored.
 pub const SCORED_PAIRS_MIN: usize = 8;
 
 /// Name and version of the schema.
@@ -264,10 +265,11 @@ pub fn runs_of(mail: &Mail) -> Vec<PublishedRun> {
     runs
 }
 
-/// Sets the published rows of `mails` beside what their runs gave.
+/// Compares the published rows of `mails` with the results of their runs.
 ///
 /// # Errors
-/// If a machine file claims a fit to a cell that does not exist, or a row asks for a metric that does not.
+/// If a machine file claims a fit to a cell that does not exist, or a row asks for a metric that the workload does not
+/// report.
 pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Result<Reproduction, ReproduceError> {
     let mut rows = Vec::new();
     let mut notes: Vec<String> = Vec::new();
@@ -338,13 +340,13 @@ impl Score {
 }
 
 impl PublishedFigures {
-    /// Whether the published change is one: more than 2 sigma.
+    /// Whether the published change exceeds 2 sigma.
     pub fn exceeds(&self) -> bool {
         self.improvement_pct.is_some_and(|pct| exceeds(pct, self.sigma_pct))
     }
 }
 
-/// Whether a published change is one, all in percent.
+/// Whether a published change exceeds 2 sigma, both in percent.
 fn exceeds(published: f64, sigma: f64) -> bool {
     published.abs() > 2.0 * sigma
 }
@@ -377,7 +379,7 @@ fn reproduce_row(
     Ok(ReproducedRow { ours, terms, features, spread, ..shown })
 }
 
-/// Means over the seeds, of the columns that are published.
+/// Our means over the seeds, for the columns that are published.
 fn our_figures(row: &PublishedRow, ours: &Row) -> OurFigures {
     let one_column = row.test.is_none();
     OurFigures {
@@ -389,7 +391,7 @@ fn our_figures(row: &PublishedRow, ours: &Row) -> OurFigures {
     }
 }
 
-/// What is published of a row, and nothing of ours.
+/// A row with the published values only.
 fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
     let value = |cell: &Option<Cell>| cell.as_ref().map(|cell| cell.value);
     ReproducedRow {
@@ -421,7 +423,7 @@ fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
     }
 }
 
-/// A row about scheduling domains. It is read from the topology: nothing is run, and the score leaves it out.
+/// A row about scheduling domains. It is read from the topology: nothing is run, and it is not scored.
 fn checked_row(mail: &Mail, row: &PublishedRow, domain: &DomainCheck) -> Result<ReproducedRow, ReproduceError> {
     let ours = domain.ours().map_err(|problem| ReproduceError::Domain { row: row.id.clone(), problem })?;
     let shown = unjudged(mail, row);
@@ -441,7 +443,7 @@ fn split(executed: &Executed, ours: &Row) -> (Vec<CostTermShare>, Vec<Piece>) {
     (terms, pieces.unwrap_or_default())
 }
 
-/// Our figures of a row, and their spread if it asks for that; none if no pair of runs completed.
+/// Our row, and its modes if it has a grouping metric; `None` if no pair of runs completed.
 fn our_row<'a>(
     row: &PublishedRow,
     run: &PublishedRun,
@@ -462,7 +464,7 @@ fn our_row<'a>(
     Ok((Some(ours), by.and_then(|by| RunModes::from_rows(ours, by))))
 }
 
-/// Cells the machine's file says it was fitted to.
+/// Cells to which figures of the machine were fitted, according to its file.
 fn fitted_cells(executed: &Executed) -> impl Iterator<Item = Cow<'_, str>> {
     executed.sources.iter().filter_map(|source| match source {
         Source::Fitted(cell) => Some(current_id(cell.split_whitespace().next().unwrap_or_default())),
@@ -470,7 +472,8 @@ fn fitted_cells(executed: &Executed) -> impl Iterator<Item = Cow<'_, str>> {
     })
 }
 
-/// A figure of the machine was fitted to the cell, or an option of the workload to the figure that it prints.
+/// Kinds of our two cells. A cell is fitted if a figure of the machine was fitted to it, or an option of the workload
+/// to the value that it prints.
 fn cells(mail: &Mail, row: &PublishedRow, executed: Option<&Executed>) -> Cells {
     let kind = |column: &str, by_option: bool| {
         let id = format!("{}/{column}", row.id);
@@ -483,7 +486,7 @@ fn cells(mail: &Mail, row: &PublishedRow, executed: Option<&Executed>) -> Cells 
     Cells { base: kind("base", mail.fitted_base(row)), test: kind("test", false) }
 }
 
-/// A fit to the base cell alone says nothing of the change; where there is no change, the kind is that of the base.
+/// A fit to the base cell alone does not determine the change. Where there is no change, the kind is that of the base.
 fn change_kind(row: &PublishedRow, cells: Cells) -> Kind {
     match (&row.run, &row.test) {
         (None, _) => Kind::Given,
@@ -507,13 +510,13 @@ fn check_cells(mail: &Mail, spec: &PublishedRun, executed: &Executed) -> Result<
     }
 }
 
-/// What is to be said of a row.
+/// Hit or miss of a row, and the reason.
 struct Verdict {
     hit: Option<bool>,
     why: String,
 }
 
-/// Hit or not, or why not scored.
+/// Whether the row is a hit, or why it is not scored.
 fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
     let not_scored = |why: String| Verdict { hit: None, why };
     if let Some(reason) = &row.not_run {
@@ -542,7 +545,7 @@ fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
     Verdict { hit: Some(hit), why }
 }
 
-/// What the rule says, whatever the number of pairs; none where theirs or ours has no percentage or ours no interval.
+/// Applies the rule for hits, whatever the number of pairs. `None` if a change has no percentage or ours no interval.
 pub(crate) fn judge_row(row: &PublishedRow, ours: &Row) -> Option<(bool, String)> {
     let (published, change, ci) = (row.improvement_pct()?, ours.change.improvement_pct?, ours.change.ci95?);
     Some(judge(published, row.sigma_pct(), change, ci))

@@ -7,9 +7,9 @@ use crate::comparison::Row;
 /// The runs of a row grouped by the values of another metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunModes {
-    /// The metric that tells them apart.
+    /// Name of the metric by which runs are grouped.
     pub by: String,
-    /// Of the base's runs.
+    /// Modes of the base's runs.
     pub base: ColumnModes,
     /// Modes of the test's runs.
     pub test: ColumnModes,
@@ -20,25 +20,25 @@ pub struct RunModes {
 pub struct ColumnModes {
     /// Least, quartiles and greatest of the row's metric over the seeds: values that occurred.
     pub quartiles: [f64; 5],
-    /// By values of the other metric, rising.
+    /// One group for each value of the other metric, in ascending order.
     pub kinds: Vec<RunMode>,
 }
 
-/// Runs that share a value.
+/// The runs with the same value of the grouping metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RunMode {
     /// Value of the grouping metric.
     pub value: f64,
-    /// Runs that have it.
+    /// Number of these runs.
     pub n: usize,
     /// Share of all runs, percent.
     pub share_pct: f64,
-    /// Mean of the row's metric over them.
+    /// Mean of the row's metric over these runs.
     pub mean: f64,
 }
 
 impl RunModes {
-    /// Of `row` by `by`; none without runs, and where one has runs that the other has not.
+    /// The modes of `row`, grouped by `by`. `None` without runs, or if the two rows have different seeds.
     pub fn from_rows(row: &Row, by: &Row) -> Option<RunModes> {
         if row.seeds != by.seeds {
             return None;
@@ -66,7 +66,7 @@ impl ColumnModes {
     }
 }
 
-/// Least, quartiles and greatest: at each quarter of the sorted column the nearest value, the lower of two.
+/// Least value, quartiles and greatest value: at each quarter of the sorted column the nearest value, the lower of two.
 fn quartiles(values: &[f64]) -> Option<[f64; 5]> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

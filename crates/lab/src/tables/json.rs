@@ -20,7 +20,7 @@ struct Document<'a> {
     /// Names of the sides: the settings that differ.
     base: &'a str,
     test: &'a str,
-    /// All settings of each.
+    /// All settings of the base, and of the test.
     base_settings: &'a Settings,
     test_settings: &'a Settings,
     /// Number of seeds asked for.

@@ -1,4 +1,4 @@
-//! Layouts of a report: our own, and those that mailing lists are used to.
+//! Layouts of a report: our own, and those that are common on mailing lists.
 
 mod amd;
 mod arm;
@@ -19,31 +19,31 @@ pub use self::own::pairs;
 pub use self::text::{finish, number, percent, printable, seed_range, trailer};
 use crate::comparison::Report;
 
-/// A layout.
+/// A layout of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Ours: everything, in words.
+    /// Our own layout, with all values and notes.
     Own,
-    /// As mmtests' compare-mmtests prints.
+    /// The layout of mmtests' compare-mmtests.
     Mmtests,
-    /// As AMD's scheduler mails print: normalized, `[pct imp](CV)`.
+    /// The layout of AMD's scheduler mails: normalized, `[pct imp](CV)`.
     Amd,
-    /// As Arm's scheduler mails print: boxed, long form.
+    /// The layout of Arm's scheduler mails: boxed, long form.
     Arm,
     /// A Markdown table.
     Markdown,
     /// Comma-separated, one line per metric and test.
     Csv,
-    /// The documented schema.
+    /// JSON in the documented schema.
     Json,
 }
 
 impl Format {
-    /// All layouts.
+    /// All layouts, in the order in which messages list them.
     pub const ALL: [Format; 7] =
         [Format::Own, Format::Mmtests, Format::Amd, Format::Arm, Format::Markdown, Format::Csv, Format::Json];
 
-    /// As typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::Own => "own",
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    /// Lays a report out; ends with a newline.
+    /// Renders a report in this layout; the text ends with a newline.
     pub fn render(self, report: &Report) -> String {
         match self {
             Format::Own => own::render(report),
