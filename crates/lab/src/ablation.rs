@@ -390,7 +390,7 @@ mod tests {
         assert_eq!((p11.ci95, p11.significant), (Some([8.0, 8.0]), None));
     }
 
-    /// What is given saves 5, each patch as it does above; without what is given the whole change is 4.
+    /// The test's workload saves 5, each patch as above; without the change of workload the whole change is 4.
     #[test]
     fn a_workload_that_differs_is_the_first_of_what_parts_base_and_test() {
         let d = dissected(&[]).with_test_workload();

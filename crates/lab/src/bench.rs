@@ -131,7 +131,7 @@ pub struct BenchSpec {
     pub name: &'static str,
     /// Machine of the run.
     pub hardware: Hardware,
-    /// What runs on it.
+    /// Load of the run.
     pub load: Load,
     /// Governor and observer of the run.
     pub how: BenchConfig,

@@ -332,8 +332,8 @@ mod tests {
         let mut report = report();
         let selected = "c,b".parse::<Selection>().unwrap().among(&all, vec![]).unwrap();
         report.keep(&[selected]);
-        let told: Vec<_> = report.notes.iter().filter(|note| note.contains("samples")).collect();
-        assert_eq!(told, ["0 of 2 pairs with test have samples for: c", "1 of 2 pairs with test have samples for: b"]);
+        let notes: Vec<_> = report.notes.iter().filter(|note| note.contains("samples")).collect();
+        assert_eq!(notes, ["0 of 2 pairs with test have samples for: c", "1 of 2 pairs with test have samples for: b"]);
     }
 
     #[test]

@@ -102,8 +102,8 @@ pub struct CostTermShare {
     pub share_points: Option<f64>,
 }
 
-/// Attributes the change of `metric`, which is `whole_pct` with all costs, to terms. `reports`: without each of
-/// [`TERMS`], none for a term that is not there.
+/// Attributes the change of `metric`, which is `whole_pct` with all costs, to terms. `reports` has the comparison
+/// without each of [`TERMS`], `None` for a term that is absent.
 pub fn shares(reports: &[Option<Report>], metric: &str, whole_pct: Option<f64>) -> Vec<CostTermShare> {
     let share = |(term, report): (&CostTerm, &Report)| {
         let rows = report.comparisons.first().map(|c| c.rows.as_slice()).unwrap_or_default();

@@ -191,8 +191,8 @@ mod tests {
         let condition: FailIf = "latency_p99_us>1".parse().unwrap();
         assert!(condition.held(&report).is_empty(), "no pair completed");
         report.comparisons[0].pairs.push(Pair { seed: 1, base: 0, test: 0 });
-        let told = condition.held(&report);
-        assert_eq!(told, ["latency_p99_us>1 cannot be judged for fair:b: no pair of runs has a sample"]);
+        let notes = condition.held(&report);
+        assert_eq!(notes, ["latency_p99_us>1 cannot be judged for fair:b: no pair of runs has a sample"]);
     }
 
     #[test]

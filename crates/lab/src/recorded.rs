@@ -1,21 +1,21 @@
-//! What the head of a trace of ours says of the run that was recorded.
+//! The settings of a recorded run, from the head of one of our traces.
 
 use fairground_run::run_config::RunConfig;
 use fairground_trace::RunHead;
 
-/// The scheduler that is taken where a trace does not say which one of ours ran.
+/// The scheduler that is used where a trace does not name one of ours.
 const LATEST: &str = "fair:v6.12";
 
-/// The scheduler of ours that ran, if a trace says so, else the latest.
+/// The scheduler that ran, if the trace names one of ours, else the latest.
 pub fn recorded_sched(head: &RunHead) -> String {
     head.meta("sched").filter(|sched| sched.starts_with("fair:")).unwrap_or(LATEST).to_owned()
 }
 
-/// The tick rate and the governors of the run; those by default where the trace does not say them.
+/// The tick rate and the governors of the run; the defaults where the trace does not state them.
 pub fn recorded_config(head: &RunHead) -> RunConfig {
     let mut config = RunConfig::default();
     for (note, setting) in [("hz: ", "hz"), ("governor: ", "governor"), ("idle governor: ", "idle_governor")] {
-        // A head that somebody has changed may say anything.
+        // A head that was edited may have any text.
         let _ = head.note(note).map(|text| config.set_text(setting, text));
     }
     config

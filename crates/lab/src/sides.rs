@@ -373,13 +373,13 @@ fn usual_of(experiment: &Experiment) -> Vec<String> {
     usual(&experiment.workload, &experiment.machine)
 }
 
-/// Whether the same is among them. What it means may be worded otherwise for another workload.
+/// Whether `metrics` has the metric. The text of its meaning may differ between workloads.
 fn reports(metrics: &[Metric], metric: &Metric) -> bool {
     let Metric { name, unit, better, .. } = metric;
     metrics.iter().any(|other| (&other.name, &other.unit, other.better) == (name, unit, *better))
 }
 
-/// Whether some side takes the name that is for all.
+/// Checks that at least one side uses the name that is given for all sides.
 fn used(
     what: &'static str,
     name: &str,

@@ -21,10 +21,10 @@ use fairground_run::worker::Workers;
 /// Name and version of the schema.
 pub const SCHEMA: &str = "fairground-scale-1";
 
-/// CPUs of the grid.
+/// Numbers of CPUs in the grid.
 pub const CPUS: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
 
-/// Tasks of the grid.
+/// Numbers of tasks in the grid.
 pub const TASKS: [u32; 5] = [10, 100, 1_000, 10_000, 100_000];
 
 /// The machine that the grid takes parts of.

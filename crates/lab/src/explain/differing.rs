@@ -96,14 +96,14 @@ fn text(diff: &Diff, base: &Trace, test: &Trace) -> String {
             let _ = writeln!(out, "{name}  {}\n", words.trim_end().replace('\n', "\n      "));
         }
     }
-    let mut told = String::new();
+    let mut notes = String::new();
     for trace in [base, test] {
         for note in trace.side.notes() {
-            let _ = writeln!(told, "note: {}: {note}", trace.name);
+            let _ = writeln!(notes, "note: {}: {note}", trace.name);
         }
     }
     let why = if diff.first.is_some() { no_reasons_in(base, test) } else { "" };
-    out + &shift_table(diff, base, test) + "\n" + &told + why
+    out + &shift_table(diff, base, test) + "\n" + &notes + why
 }
 
 fn no_reasons_in(base: &Trace, test: &Trace) -> &'static str {

@@ -16,22 +16,22 @@ pub struct GivenTable {
     pub rows: Vec<GivenRow>,
 }
 
-/// A row of it. A cell that is not a number in the mail is `None`.
+/// A row of a given table. A cell that is not a number in the mail is NaN, and `null` in JSON.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenRow {
-    /// What it is of.
+    /// Heading of the row.
     pub name: String,
-    /// Without the patch, by column; empty where the mail has no line.
+    /// Values without the patch, by column; empty where the mail has no line.
     #[serde(default)]
     pub base: Vec<f64>,
-    /// With the patch.
+    /// Values with the patch, by column; empty where the mail has no line.
     #[serde(default)]
     pub test: Vec<f64>,
 }
 
 impl GivenTable {
-    /// Why it makes no sense.
+    /// Why the table is invalid; `None` if it is valid.
     pub(super) fn problem(&self) -> Option<String> {
         let cells = |row: &&GivenRow| [&row.base, &row.test].iter().all(|c| [0, self.columns.len()].contains(&c.len()));
         self.rows.iter().find(|row| !cells(row)).map(|row| format!("{}: expected a figure for each column", row.name))

@@ -14,7 +14,7 @@ pub struct Best {
     pub power_mw: f64,
 }
 
-/// Searches all placements of `tasks`; none if they fit on no placement.
+/// Searches all placements of `tasks`; `None` if no placement fits.
 pub fn best(machine: &Machine, pricer: &Pricer, tasks: &[Steady]) -> Option<Best> {
     let mut best: Option<Best> = None;
     each_placement(machine, tasks.len(), &mut |placement| {

@@ -58,7 +58,7 @@ impl<'m> Judge<'m> {
         Judge { machine, pricer: Pricer::new(machine) }
     }
 
-    /// The optimum for these tasks; none if they fit on no placement.
+    /// The optimum for these tasks; `None` if no placement fits.
     pub fn best(&self, tasks: &[Steady]) -> Option<Best> {
         best(self.machine, &self.pricer, tasks)
     }
@@ -110,7 +110,7 @@ struct TaskLoads<'a> {
 }
 
 impl TaskLoads<'_> {
-    /// Regrets of a placement after `task` was placed; none if some CPU is overloaded.
+    /// Regrets of a placement after `task` was placed; `None` if a CPU is overloaded.
     fn regrets(&mut self, placement: Vec<CpuId>, task: usize) -> Option<RegretPair> {
         let TaskLoads { judge, tasks, least, of } = self;
         let key = (task, placement);

@@ -243,7 +243,7 @@ impl ReplayReport {
         }
     }
 
-    /// For people.
+    /// The report as text.
     pub fn text(&self) -> String {
         let mut out = format!("machine    {}\nrecording  {}\n", self.machine, self.recording);
         let _ = writeln!(out, "seeds      {}\n", seed_range(&self.comparison.seeds));
@@ -259,7 +259,7 @@ impl ReplayReport {
         out
     }
 
-    /// What rows are.
+    /// Appends the meaning of each row.
     fn meanings(&self, out: &mut String) {
         let rows = self.sheets.iter().map(|sheet| sheet.rows.as_slice()).find(|rows| !rows.is_empty()).unwrap_or(&[]);
         // Rows of threads of a name are explained together.
@@ -281,7 +281,7 @@ impl ReplayReport {
         );
     }
 
-    /// The documented schema.
+    /// The report as JSON in the documented schema.
     pub fn json(&self) -> Value {
         json!({
             "schema": SCHEMA,
@@ -296,7 +296,7 @@ impl ReplayReport {
         })
     }
 
-    /// One object for each scheduler and row, of equal members.
+    /// Rows for a table, all with the same members: a row for each scheduler and metric.
     pub fn rows(&self) -> Vec<Value> {
         let rows = |sheet: &Sheet| {
             let row = |row: &SheetRow| {

@@ -8,7 +8,7 @@ use super::table::{self, maybe};
 use crate::page::{escaped, page};
 use crate::tables::{number, percent};
 
-/// Roles are said because a phone's layout of the tables takes those of the elements away.
+/// Headings of the tables. Roles are explicit because the layout for phones removes those of the elements.
 const HEAD: [&str; 5] = ["row", "published", "ours", "kind", "verdict"];
 
 const RULE: &str = "<p>A published change above 2 sigma is hit by the same sign and a 95 % interval of ours that overlaps \

@@ -68,7 +68,7 @@ pub(super) fn mail_table(result: &Reproduction, mail: &str) -> String {
     out
 }
 
-/// What is said of rows that were shortened.
+/// The note on shortened runs; empty if runs were not shortened.
 fn quick(result: &Reproduction) -> String {
     result.quick.as_ref().map_or(String::new(), |words| format!("**{words}**\n\n"))
 }

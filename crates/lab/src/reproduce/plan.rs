@@ -40,7 +40,7 @@ impl PairedColumns {
 struct PlannedRun {
     pair: PairedColumns,
     sources: Vec<Source>,
-    /// The same columns without each of [`TERMS`]; none for a term that is not there.
+    /// The same columns without each of [`TERMS`]; `None` for a term that is absent.
     without: Vec<Option<PairedColumns>>,
     ablation: Option<(Ablation, Vec<Asked>)>,
 }

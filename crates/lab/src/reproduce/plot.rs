@@ -10,27 +10,28 @@ use crate::page::escaped;
 const LANE: f64 = 46.0;
 /// Above and below the lanes: the numbers of the axis.
 const AXIS: f64 = 22.0;
-/// Free to the left and to the right of the axis, percent of the width.
+/// Free space to the left and to the right of the axis, percent of the width.
 const MARGIN: f64 = 3.0;
 
-/// What is drawn of a row.
+/// The two changes of a row, which are drawn.
 struct Lane<'a> {
     row: &'a ReproducedRow,
-    /// Theirs: the change, and 2 sigma.
+    /// The published change, and 2 sigma, percent.
     theirs: (f64, f64),
-    /// Ours: the change, and its interval.
+    /// Our change, and its 95 % interval, percent.
     ours: (f64, [f64; 2]),
 }
 
-/// From percent of change to percent of width.
+/// Maps percent of change to percent of width.
 struct Scale {
     low: f64,
     high: f64,
-    /// Distance of two lines of the axis; both ends are such lines.
+    /// Distance of two lines of the axis, percent of change; both ends are such lines.
     step: f64,
 }
 
-/// The rows of `mail` in which both changes have a percentage, and how many of its rows are not drawn; none if there is nothing to draw.
+/// A plot of the rows of `mail` in which both changes have a percentage, and the number of rows that are not drawn;
+/// `None` if there is nothing to draw.
 pub(super) fn plot(mail: &str, rows: &[&ReproducedRow]) -> Option<(String, usize)> {
     let lanes: Vec<Lane> = rows.iter().filter_map(|row| Lane::from_row(row)).collect();
     if lanes.is_empty() {

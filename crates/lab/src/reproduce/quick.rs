@@ -1,4 +1,4 @@
-//! A first look at all rows: few seeds, short runs. Nothing of it is scored.
+//! A first look at all rows: few seeds, short runs. No row is scored.
 //!
 //! **The rule.** [`SEEDS`] pairs of runs per row, whatever the row asks for, and a quarter of the length at which it
 //! runs otherwise: four times the `scale` of a workload that has one (its times are multiplied by what is left out);
@@ -12,13 +12,13 @@ use crate::published::{with_option, Mail};
 /// Pairs of runs per row.
 pub const SEEDS: u64 = 3;
 
-/// What is left of a run.
+/// Factor by which runs are shortened.
 const PART: f64 = 4.0;
 
 /// Options that say how long a workload runs, the best first.
 const LENGTHS: [&str; 5] = ["scale", "loops", "duration", "runtime", "bursts"];
 
-/// What every output of such rows says.
+/// The note that every output with such rows has.
 pub fn words() -> String {
     format!("quick: {SEEDS} seeds, shortened to a quarter; not scored by the rule")
 }
@@ -35,7 +35,7 @@ pub fn shorten(mail: &mut Mail) {
     }
 }
 
-/// A workload as on the command line, at a quarter of its length; none if nothing says how long it runs.
+/// A workload as on the command line, at a quarter of its length; `None` if it has no option for its length.
 fn shortened(workload: &str) -> Option<String> {
     let (name, options) = workload.split_once(':').unwrap_or((workload, ""));
     let known = Builtin::by_name(name)?.options;

@@ -81,7 +81,7 @@ pub struct Reproduction {
     pub given: Vec<GivenTable>,
     /// Robustness of the published signs, by mail; empty if not requested.
     pub sweeps: Vec<Robustness>,
-    /// Sensitivity of our changes to estimates; none if not requested.
+    /// Sensitivity of our changes to estimates; `None` if not requested.
     pub sensitivity: Option<Sensitivity>,
     /// Notes on the results.
     pub notes: Vec<String>,
@@ -93,7 +93,7 @@ pub struct Reproduction {
 /// The score: hits, and the error of our changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// Rows scored as hits.
+    /// Number of rows scored as hits.
     pub hits: usize,
     /// Number of rows that are scored.
     pub scored: usize,
