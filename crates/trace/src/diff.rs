@@ -1,20 +1,20 @@
 //! Compares two traces: where placements differ, and how often each rule decided.
 //!
-//! A decision of one trace is paired with that of the other which is the same task's n-th of its kind. A pair differs
-//! if another CPU is chosen: rules of two schedulers may differ in name alone.
+//! A decision of one trace is paired with a decision of the other: the same task's n-th of the same kind. A pair
+//! differs if another CPU is chosen; rules of two schedulers may differ in name alone.
 
 use std::collections::BTreeMap;
 
 use crate::placements::{Cause, Head, Placements, Task};
 use crate::{EventSource, TraceError};
 
-/// The placements of a trace in short.
+/// Summary of the placements of a trace.
 pub struct Side {
     head: Head,
     notes: Vec<String>,
-    /// In the order of the trace.
+    /// The placements in the order of the trace.
     placements: Vec<Short>,
-    /// The n-th placement of a task for a cause, by its place in the trace.
+    /// By task and cause: the indices of its placements in the trace.
     nth: BTreeMap<(Task, Cause), Vec<usize>>,
     rules: Rules,
 }
@@ -25,7 +25,7 @@ struct Short {
     rule: usize,
 }
 
-/// Names of rules by order of appearance, and how often each decided.
+/// Names of rules in order of appearance, and the number of decisions by each.
 #[derive(Default)]
 struct Rules {
     names: Vec<String>,
@@ -46,10 +46,10 @@ impl Rules {
 }
 
 impl Side {
-    /// Of a whole trace.
+    /// Reads a trace to its end.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the trace cannot be read.
     pub fn read<S: EventSource>(mut trace: Placements<S>) -> Result<Side, TraceError> {
         let mut side = Side {
             head: Head::default(),
@@ -68,23 +68,23 @@ impl Side {
         Ok(side)
     }
 
-    /// What the trace says of its run.
+    /// The head of the trace.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// What must be said of the trace and its run.
+    /// Notes on the trace and its run.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Number of placements recorded.
+    /// Number of placements in the trace.
     pub fn count(&self) -> usize {
         self.placements.len()
     }
 }
 
-/// How often a rule decided in each trace.
+/// Number of decisions by a rule in each trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shift {
     /// Name of the placement rule.
@@ -96,7 +96,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Decisions more in test.
+    /// Decisions in the test trace minus decisions in the base trace.
     pub fn shift(&self) -> i64 {
         self.test as i64 - self.base as i64
     }

@@ -36,12 +36,12 @@ fn part(word: &str) -> Option<EnergyPart> {
     }
 }
 
-/// A rail by its number, and what for.
+/// Number of a rail, and a part of its energy.
 type Meter = (u16, EnergyPart);
 
 type Taken = BTreeMap<Meter, u64>;
 
-/// What was taken between two readings.
+/// Energy between two readings, pJ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Window {
     from: u64,
@@ -49,28 +49,28 @@ struct Window {
     taken: Taken,
 }
 
-/// What a rail, or all of them, took in a window.
+/// Energy of a rail, or of all rails, in a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Number of the window, from 0; none: the whole trace.
+    /// Number of the window, from 0; `None`: the whole trace.
     pub window: Option<usize>,
     /// Start of the window, ns.
     pub from: u64,
     /// End of the window, ns.
     pub to: u64,
-    /// The rail; none: all of them.
+    /// Name of the rail; `None`: all rails.
     pub rail: Option<String>,
-    /// In pJ, by what for, in the order of [`Rails::parts`]; none: the rail has no such meter.
+    /// Energy, pJ, by part in the order of [`Rails::parts`]; `None`: the rail has no such meter.
     pub parts: Vec<Option<u64>>,
 }
 
 impl Row {
-    /// All of it, pJ.
+    /// Sum over all parts, pJ.
     pub fn sum(&self) -> u64 {
         self.parts.iter().flatten().fold(0, |sum, pj| sum.saturating_add(*pj))
     }
 
-    /// Mean power, mW; 0 of no time.
+    /// Mean power, mW; 0 for an empty window.
     pub fn mean_mw(&self) -> f64 {
         // pJ in a ns are mW.
         self.sum() as f64 / self.to.saturating_sub(self.from).max(1) as f64
@@ -81,20 +81,21 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub struct Rails {
     names: BTreeMap<u16, String>,
-    /// What the meters show.
+    /// Last readings of the meters, pJ.
     shown: Taken,
     at: Option<u64>,
-    /// When the window under way began, and what the meters showed then.
+    /// Start of the current window, ns, and the readings at that time.
     began: Option<(u64, Taken)>,
     windows: Vec<Window>,
     backwards: u64,
 }
 
 impl Rails {
-    /// Of a whole trace, in windows of `every` ns from its first reading on, or from each reading to the next.
+    /// Reads a trace to its end, in windows of `every` ns from its first reading on; `None`: from each reading to the
+    /// next.
     ///
     /// # Errors
-    /// If it cannot be read, or a line of ours lacks a field.
+    /// If the trace cannot be read, or one of our lines lacks a field.
     pub fn read<S: EventSource>(reader: &mut S, every: Option<u64>) -> Result<Rails, TraceError> {
         let mut rails = Rails::default();
         let mut ends = None;
@@ -213,7 +214,7 @@ impl Rails {
     }
 }
 
-/// `RAIL=NAME`
+/// Parses `RAIL=NAME`.
 fn named(text: &str) -> Option<(u16, &str)> {
     let (rail, name) = text.split_once('=')?;
     Some((rail.parse().ok()?, name))

@@ -5,18 +5,18 @@ use std::fmt::Write;
 
 use crate::placements::{Cause, Head, Placement};
 
-/// `SECONDS.NANOSECONDS`.
+/// A time in ns as `SECONDS.NANOSECONDS`.
 pub fn seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// One placement in full, several lines.
+/// A placement in full, on several lines.
 pub fn in_words(p: &Placement, head: &Head) -> String {
     let mut out = format!("{}  {}\n", seconds(p.time), occasion(p));
     let mut last = None;
     for step in &p.steps {
         let rule = step.rule.as_deref();
-        // A rule is named above its first look.
+        // The name of a rule comes before its first step.
         if let Some(rule) = rule.filter(|_| rule != last) {
             let _ = writeln!(out, "  {}", head.rule(rule).title());
         }
@@ -31,7 +31,7 @@ pub fn in_words(p: &Placement, head: &Head) -> String {
     out
 }
 
-/// What happened to whom, where and by whom.
+/// The cause of the placement, with task, CPU and waker.
 fn occasion(p: &Placement) -> String {
     let (task, cpu, prev) = (&p.task, p.on_cpu, p.prev);
     let there = if p.by.pid == 0 { "which idles".into() } else { format!("which runs {}", p.by) };
@@ -58,7 +58,7 @@ fn pulled(p: &Placement) -> String {
     format!("pulled from CPU {from} by CPU {by}{on_behalf}, {when}, {level}: migrate_{unit}, imbalance {imbalance}")
 }
 
-/// `1 probe`, `2 probes`.
+/// A number with its noun: `1 probe`, `2 probes`.
 fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
@@ -75,7 +75,7 @@ fn work(p: &Placement) -> String {
     }
 }
 
-/// One placement on a line.
+/// A placement on one line.
 pub fn in_short(p: &Placement, head: &Head) -> String {
     let (time, cause) = (seconds(p.time), p.cause.word());
     let work = match (p.probes, p.group_cpus) {
@@ -88,10 +88,10 @@ pub fn in_short(p: &Placement, head: &Head) -> String {
     format!("{time}  {cause}  {task:<22}  CPU {:>3} -> {:<3}  {rule}, {work}", p.prev, p.chosen)
 }
 
-/// What a tally splits by.
+/// How counts are split into groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// One group of all decisions.
+    /// All decisions are one group.
     None,
     /// By the name of the task.
     Task,
@@ -99,14 +99,14 @@ pub enum Split {
     Cpu,
 }
 
-/// What decisions are counted under; groups of numbers before groups of names.
+/// The group of a decision. Groups of numbers come before groups of names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// All decisions of the trace.
     All,
     /// Decisions for one CPU.
     Cpu(u32),
-    /// Decisions about threads of one comm.
+    /// Decisions about threads with this name.
     Task(String),
 }
 
@@ -120,14 +120,14 @@ impl std::fmt::Display for Group {
     }
 }
 
-/// How often which rule decided.
+/// Number of decisions by each rule, by group.
 #[derive(Default)]
 pub struct RuleCounts {
     counts: BTreeMap<Group, BTreeMap<String, u64>>,
     total: u64,
 }
 
-/// A row of a tally.
+/// A row of [`RuleCounts`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleRow {
     /// The group that is counted.
@@ -136,7 +136,7 @@ pub struct RuleRow {
     pub rule: String,
     /// Number of decisions by this rule.
     pub count: u64,
-    /// Of the group's decisions, percent.
+    /// Share of the group's decisions, percent.
     pub share_pct: f64,
 }
 
@@ -161,7 +161,7 @@ impl RuleCounts {
         self.total
     }
 
-    /// Group by group, most frequent rule first.
+    /// Rows group by group, the most frequent rule first.
     pub fn rows(&self) -> Vec<RuleRow> {
         let mut rows = Vec::new();
         for (group, rules) in &self.counts {

@@ -1,9 +1,9 @@
-//! The figures by which a recording and its repetition are compared, of any trace whose threads are known by the indices
+//! The figures by which a recording and its replay are compared. They apply to any trace whose threads have the indices
 //! of a [`Recording`].
 //!
-//! In traces of ours a thread is current from the decision to switch to it ([`AtDecision`]): what is recorded of a thread has
-//! the kernel's share in it, and a run that repeats it makes progress from there on. A wakeup's latency ends later, by the
-//! cost.
+//! In our traces a thread is current from the decision to switch to it ([`AtDecision`]). The recorded time of a thread
+//! includes the kernel's share, and a run that repeats it makes progress from the decision on. The latency of a wakeup
+//! ends later, by the cost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,55 +12,58 @@ use fairground_workload::recorded::{Recording, Step};
 
 use crate::{AtDecision, PrevState, TraceEvent, TraceEventKind};
 
-/// What a trace says of one thread.
+/// Figures of one thread in a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadFigures {
-    /// Time for which it was current, ns.
+    /// Time for which the thread was current, ns.
     pub run_ns: u64,
-    /// Where it was put whenever it became runnable, by sched_wakeup and sched_wakeup_new: CPU by CPU.
+    /// The CPUs on which the thread was placed, one for each time it became runnable (sched_wakeup and
+    /// sched_wakeup_new).
     pub placements: Vec<u16>,
 }
 
-/// What a trace says of its threads and CPUs.
+/// Figures of the threads and CPUs in a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
-    /// By index in the recording.
+    /// Figures of the threads, by index in the recording.
     pub threads: Vec<ThreadFigures>,
-    /// From sched_waking (or sched_wakeup, without one) to the switch to the thread, its cost included, ns.
+    /// Latencies of wakeups, ns: from sched_waking (or sched_wakeup, without one) to the switch to the thread, its cost
+    /// included.
     pub wakeup_latency: Histogram,
-    /// Switches from or to a thread.
+    /// Number of switches from or to a thread.
     pub switches: u64,
-    /// Migrations of threads (sched_migrate_task events).
+    /// Number of migrations of threads (sched_migrate_task events).
     pub migrations: u64,
-    /// Time that CPUs had asked for each idle state, by its index, ns summed over CPUs.
+    /// Time in each requested idle state, by its index, ns summed over CPUs.
     pub idle_ns: BTreeMap<u32, u64>,
-    /// From the first event of threads to the last event, ns.
+    /// Time from the first event of threads to the last event, ns.
     pub span_ns: u64,
-    /// When that was, ns.
+    /// Time of the first event of threads, ns.
     origin: Option<u64>,
     last: u64,
-    /// Thread and since when it is current; by CPU.
+    /// By CPU: the current thread, and since when, ns.
     current: BTreeMap<u32, (u32, u64)>,
     /// Time of the last switch on each CPU.
     switched: BTreeMap<u32, u64>,
-    /// State asked for and since when; by CPU.
+    /// By CPU: the requested idle state, and since when, ns.
     asleep: BTreeMap<u32, (u32, u64)>,
-    /// When a thread was woken; by index.
+    /// By index of a thread: the time of its wakeup, ns.
     woken: BTreeMap<u32, u64>,
     known: BTreeMap<u32, u32>,
-    /// What happens while these CPUs idle is counted as run time only.
+    /// CPUs whose idle tasks have no events: only run time is counted while they idle.
     unheard: BTreeSet<u32>,
     order: AtDecision,
 }
 
 impl Figures {
-    /// Figures that leave out what happens while one of these CPUs idles, as a recording does that has no such events:
-    /// switches from the idle task, wakeups, latencies, migrations and idle states. Run times are whole.
+    /// Figures that leave out what happens while one of these CPUs idles, like a recording without such events:
+    /// switches from the idle task, wakeups, latencies, migrations and idle states. Run times are complete.
     pub fn without_idle_tasks_of(cpus: impl IntoIterator<Item = u32>) -> Figures {
         Figures { unheard: cpus.into_iter().collect(), ..Figures::default() }
     }
 
-    /// A thread, by index, is taken to be current on a CPU since `since`, ns, though no switch to it was seen.
+    /// Records that a thread, by index, is assumed to be current on a CPU since `since`, ns, without a recorded switch
+    /// to it.
     pub fn began(&mut self, cpu: u32, thread: u32, since: u64) {
         if self.threads.len() <= thread as usize {
             self.threads.resize(thread as usize + 1, ThreadFigures::default());
@@ -69,7 +72,7 @@ impl Figures {
         self.woken.remove(&thread);
     }
 
-    /// A thread, by index, is assumed to have left a CPU at `at`, ns, without an event.
+    /// Records that a thread, by index, is assumed to have left a CPU at `at`, ns, without an event.
     pub fn end_unseen(&mut self, cpu: u32, thread: u32, at: u64) {
         if let Some((_, since)) = self.current.get(&cpu).copied().filter(|(current, _)| *current == thread) {
             self.current.remove(&cpu);

@@ -1,7 +1,7 @@
 //! Time at each frequency, from cpu_frequency events.
 //!
-//! A CPU is known from its first event on; what its clock runs at then lasts until the next one, the last until the trace
-//! ends. CPUs whose clocks were always alike are one row: those of one clock are.
+//! A CPU is known from its first event on. A frequency lasts until the next event, the last one until the trace ends.
+//! CPUs whose clocks always had the same frequency are one row, like the CPUs of one clock.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use crate::{EventSource, TraceError, TraceEventKind};
 /// Time that a clock spent at one frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrequencyPeriod {
-    /// How often it was set.
+    /// Number of times the frequency was set.
     pub count: u64,
-    /// For how long in all, ns.
+    /// Total time at the frequency, ns.
     pub total: u64,
 }
 
-/// The clock of one CPU, or of several that were always alike.
+/// The clock of one CPU, or of several that always had the same frequency.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Since when and what it runs at now, ns and kHz.
+    /// Time of the last change, ns, and the frequency since then, kHz.
     now: Option<(u64, u32)>,
     stays: BTreeMap<u32, FrequencyPeriod>,
-    /// Hash of all changes: what tells clocks apart whose sums are the same.
+    /// Hash of all changes. It distinguishes clocks with equal sums.
     history: u64,
 }
 
 impl Clock {
-    /// False if this was before the last change.
+    /// Sets the frequency. Returns false if `time` is before the last change.
     fn set(&mut self, time: u64, khz: u32) -> bool {
         if self.now.is_some_and(|(_, now)| now == khz) {
             return true;
@@ -48,17 +48,17 @@ impl Clock {
         time >= since
     }
 
-    /// kHz and the stay there, slowest first.
+    /// Frequencies, kHz, and the time at each, slowest first.
     pub fn stays(&self) -> impl Iterator<Item = (u32, FrequencyPeriod)> + '_ {
         self.stays.iter().map(|(khz, stay)| (*khz, *stay))
     }
 
-    /// How long it was seen, ns.
+    /// Time for which the frequency is known, ns.
     pub fn span(&self) -> u64 {
         self.stays.values().fold(0, |sum, s| sum.saturating_add(s.total))
     }
 
-    /// Mean over the time it was seen, kHz.
+    /// Mean frequency over [`Self::span`], kHz.
     pub fn mean_khz(&self) -> f64 {
         let cycles: f64 = self.stays().map(|(khz, s)| f64::from(khz) * s.total as f64).sum();
         cycles / self.span().max(1) as f64
@@ -74,10 +74,10 @@ pub struct Frequencies {
 }
 
 impl Frequencies {
-    /// Of a whole trace.
+    /// Reads a trace to its end.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the trace cannot be read.
     pub fn read<S: EventSource>(reader: &mut S) -> Result<Frequencies, TraceError> {
         let mut all = Frequencies::default();
         while let Some(event) = reader.next_event()? {
@@ -133,8 +133,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// CPUs 0 and 1: 1 ms at 500 MHz, 3 ms at 1 GHz, 2 ms at 500 MHz, of which the last half is said again. CPU 2 is seen
-    /// for the last millisecond.
+    /// CPUs 0 and 1: 1 ms at 500 MHz, 3 ms at 1 GHz, 2 ms at 500 MHz, where the last event repeats the frequency after
+    /// 1 ms. CPU 2 has its first event 1 ms before the end.
     #[test]
     fn a_frequency_lasts_until_the_next_or_the_end() {
         let mut changes = Vec::new();

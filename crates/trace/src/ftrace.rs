@@ -15,11 +15,11 @@ use crate::record::{Record, Recorder};
 use crate::rtapp_marks::UserEvent;
 use crate::{Names, RuleNames};
 
-/// Writes events as they come. [`Self::finish`] tells whether all could be written.
+/// Writes events as they come. [`Self::finish`] returns the first failure.
 pub struct FtraceText<W: Write> {
     out: W,
     recorder: Recorder,
-    /// Reasons are asked for.
+    /// Whether reasons of decisions are requested.
     why: bool,
     /// The first failure to write; nothing is written after it.
     error: Option<io::Error>,
@@ -56,10 +56,10 @@ impl<W: Write> FtraceText<W> {
         }
     }
 
-    /// Flushes and gives the writer back.
+    /// Flushes and returns the writer.
     ///
     /// # Errors
-    /// The first failure to write.
+    /// If an event could not be written: the first failure.
     pub fn finish(mut self) -> io::Result<W> {
         self.catch_up(Time::MAX);
         match self.error.take() {

@@ -1,19 +1,19 @@
 //! Scheduling latencies of tasks, as `perf sched latency` counts them.
 //!
 //! A wait begins when a sleeper is woken (sched_wakeup, sched_wakeup_new), or when a task is switched away while
-//! runnable, and ends when it is switched to. A wakeup of a task that is not asleep counts for nothing. A task first
-//! met as it is switched to has waited 0. Run time is the sum of sched_stat_runtime if the trace has such events, and
-//! else the time from switch to switch.
+//! runnable. It ends when the task is switched to. A wakeup of a task that is not asleep is ignored. A task whose first
+//! event is the switch to it has waited 0. Run time is the sum of sched_stat_runtime if the trace has such events, else
+//! the time from switch to switch.
 //!
-//! In traces of ours a preempted task waits from the decision to switch it away, and a wait ends where its task runs, the
-//! cost of the switch behind it: waits are the run delays that the simulator measures.
+//! In our traces a preempted task waits from the decision to switch it away. A wait ends when the task runs, after the
+//! cost of the switch: waits are the run delays that the simulator measures.
 //!
-//! Where no sched_wakeup follows a sched_waking (`perf sched record` records no sched_wakeup), the wait begins at the
-//! latter, or as the task goes to sleep, if it was woken on its way there.
+//! Where no sched_wakeup follows a sched_waking (`perf sched record` does not record sched_wakeup), the wait begins at
+//! the sched_waking, or when the task goes to sleep if it was woken on its way there.
 //!
-//! DEVIATION from perf of Linux 6.1: a task whose state is R+ (preempted) is runnable; that perf takes it for asleep. It
-//! goes by sched_wakeup alone; later ones go by sched_waking wherever that is recorded, and their waits are longer by the
-//! time from there to sched_wakeup.
+//! DEVIATION from perf of Linux 6.1: a task whose state is R+ (preempted) is runnable; that perf counts it as asleep.
+//! That perf uses sched_wakeup alone; later ones use sched_waking wherever it is recorded, and their waits are longer
+//! by the time from there to sched_wakeup.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -31,9 +31,9 @@ pub struct Waits {
     pub total: u64,
     /// Longest duration, ns.
     pub max: u64,
-    /// When it began, ns.
+    /// Start of the longest wait, ns of the trace.
     pub max_start: u64,
-    /// When it ended, ns.
+    /// End of the longest wait, ns of the trace.
     pub max_end: u64,
 }
 
@@ -56,7 +56,7 @@ impl Waits {
         }
     }
 
-    /// ns; 0 without waits.
+    /// Mean duration of a wait, ns; 0 without waits.
     pub fn mean(&self) -> u64 {
         self.total.checked_div(self.count).unwrap_or(0)
     }
@@ -65,7 +65,7 @@ impl Waits {
 /// Grouping of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// All tasks of a name.
+    /// All threads with the same name.
     Comm,
     /// Each thread by pid.
     Pid,
@@ -82,13 +82,13 @@ pub struct Row {
     pub waits: Waits,
 }
 
-/// Where a task stands.
+/// State of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not on a run queue since.
+    /// Asleep since this time, ns.
     Asleep(u64),
     Waiting(u64),
-    /// On this CPU since.
+    /// On this CPU since this time, ns.
     Running(u32, u64),
 }
 
@@ -98,7 +98,7 @@ struct Task {
     /// The last sched_waking, if neither sched_wakeup nor a switch to the task has followed it.
     roused: Option<u64>,
     waits: BTreeMap<u32, Waits>,
-    /// By CPU, from sched_stat_runtime.
+    /// Run time by CPU, ns, from sched_stat_runtime.
     stat_runtime: BTreeMap<u32, u64>,
 }
 
@@ -113,17 +113,17 @@ impl Task {
 pub struct Latency {
     tasks: BTreeMap<u32, Task>,
     has_runtime: bool,
-    /// Waits that begin at sched_waking.
+    /// Number of waits that begin at sched_waking.
     from_waking: u64,
-    /// Events that came earlier than what they end.
+    /// Number of waits that end before they begin.
     backwards: u64,
 }
 
 impl Latency {
-    /// Of a whole trace.
+    /// Reads a trace to its end.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the trace cannot be read.
     pub fn read<S: EventSource>(reader: &mut S) -> Result<Latency, TraceError> {
         let (mut latency, mut order) = (Latency::default(), AtDecision::default());
         while let Some(event) = reader.next_event()? {
@@ -132,7 +132,8 @@ impl Latency {
         Ok(latency)
     }
 
-    /// One more event, with switches as [`AtDecision`] gives them; the wait that it ends, ns.
+    /// Adds an event; switches must be as [`AtDecision`] gives them. Returns the duration of the wait that the event
+    /// ends, ns.
     pub fn event(&mut self, event: &TraceEvent) -> Option<u64> {
         match event.what {
             TraceEventKind::Switch { prev, left, next, cost, .. } => {
@@ -184,7 +185,7 @@ impl Latency {
         }
     }
 
-    /// `now`: when it runs, ns.
+    /// Ends the wait of `next`, which runs from `now` on, ns.
     fn switch_in(&mut self, cpu: u32, now: u64, next: Thread) -> Option<u64> {
         let task = self.task(next, State::Waiting(now));
         let (before, roused) = (task.state, task.roused.take());

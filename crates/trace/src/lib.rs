@@ -1,15 +1,14 @@
 //! Traces: writers and readers of event streams, and statistics over them.
 //!
-//! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and
-//! as LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
-//! come, nothing is kept. [`Reader`] reads such text, ours and the kernel's. [`open`] finds out what a file is; what comes
-//! of it is a [`Source`]. On that stand [`latency`] (how long tasks wait), [`residency`] (how long CPUs sleep), [`frequency`]
-//! (how long clocks run how fast), [`energy`] (what rails take), [`placements`] (each decision
-//! with what led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks and run queues),
-//! [`explain`] (in words and numbers) and [`diff`] (two
-//! traces side by side). [`rtapp_log`] writes a run as
-//! rt-app logs itself, [`rtapp_marks`] puts what it says of itself into a trace. [`EventTables`] keeps a run in memory, as
-//! columns: a [`Recording`], which can be read like a trace. [`tasks`] says what became of each task.
+//! [`FtraceText`] writes the kernel's own events in ftrace's raw text form, as `trace-cmd report -R` prints them and as
+//! LISA's `TxtTraceParser` and Perfetto read them. It is a [`fairground_sim::Observer`]: events are written as they
+//! come, and none is kept. [`Reader`] reads such text, ours and the kernel's. [`open`] detects the format of a file and
+//! returns its events as an [`EventSource`]. These modules read them: [`latency`] (how long tasks wait), [`residency`]
+//! (how long CPUs sleep), [`frequency`] (time at each frequency), [`energy`] (energy of rails), [`placements`] (each
+//! decision with the steps that led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks
+//! and run queues), [`explain`] (text and counts) and [`diff`] (comparison of two traces). [`rtapp_log`] writes a run
+//! like rt-app's own logs, [`rtapp_marks`] adds the writes of its threads to a trace. [`EventTables`] keeps a run in
+//! memory, as columns: a [`Recording`], which can be read like a trace. [`tasks`] summarizes each task.
 
 mod at_decision;
 mod columns;

@@ -7,29 +7,29 @@ use fairground_machine::{Distance, Machine};
 use crate::placements::{Cause, Placements};
 use crate::{EventSource, TraceError};
 
-/// A row: the migrations of one cause.
+/// The migrations of one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The cause; none where the trace does not tell.
+    /// The cause; `None` where the trace does not show it.
     pub cause: Option<Cause>,
     /// Number of all migrations.
     pub count: u64,
-    /// By distance; all 0 without a machine.
+    /// Number of migrations by distance; all 0 without a machine.
     pub by_distance: [u64; Distance::COUNT],
 }
 
 impl Row {
-    /// The cause in a word, `other` for none.
+    /// Name of the cause, `other` for `None`.
     pub fn name(&self) -> &'static str {
         self.cause.map_or("other", Cause::word)
     }
 }
 
-/// Reads a trace to its end: a row for each cause that occurs, `other` last. What lies outside of `machine` counts
-/// under no distance.
+/// Reads a trace to its end. Returns a row for each cause that occurs, `other` last. Migrations from or to a CPU that
+/// `machine` does not have are counted under no distance.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the trace cannot be read.
 pub fn rows<S: EventSource>(trace: &mut Placements<S>, machine: Option<&Machine>) -> Result<Vec<Row>, TraceError> {
     while trace.next_placement()?.is_some() {}
     let mut rows: BTreeMap<(bool, Option<Cause>), Row> = BTreeMap::new();

@@ -31,7 +31,7 @@ struct Walk {
 }
 
 impl Names {
-    /// Before the run begins.
+    /// The names before the run begins.
     pub fn new(workload: Arc<Workload>) -> Names {
         let starts = workload.start.iter().flat_map(|s| std::iter::repeat_n(s.spec, s.count as usize));
         let mut to_start: Vec<SpecId> = starts.collect();

@@ -26,10 +26,10 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"BZh", "bzip2"),
 ];
 
-/// Opens a trace of any format that is known. A pipe will do for those that need not jump about in the file.
+/// Opens a trace of any known format. A format that is read in order may be a pipe.
 ///
 /// # Errors
-/// A file that cannot be opened, or that begins like a format and does not go on like it.
+/// If the file cannot be opened, or begins like a format and does not continue like it.
 pub fn open(path: &Path) -> Result<Box<dyn EventSource>, TraceError> {
     open_watched(path).map(|(source, _)| source)
 }
@@ -77,7 +77,7 @@ impl dat::ReadAt for CountingReader {
     }
 }
 
-/// The same, with how far it has been read.
+/// Like [`open`], and also returns the position of the reader in the file.
 ///
 /// # Errors
 /// As [`open`].

@@ -1,5 +1,5 @@
-//! The placements of a trace of ours, each with what led to it: the `fairground_` lines put together again. A task that
-//! balancing moves is placed too, by the attempt that moved it.
+//! The placements of one of our traces, each with the steps that led to it, assembled from `fairground_` lines. A task
+//! that balancing moves is placed too, by the attempt that moved it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::rule_names::OwnedRule;
 use crate::text::{named, value, Thread, TraceError, TraceEvent, TraceEventKind};
 use crate::EventSource;
 
-/// What a placement was for.
+/// The cause of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// Wakeup of a sleeping task.
@@ -18,16 +18,16 @@ pub enum Cause {
     Fork,
     /// Exec: balancing before the new program starts.
     Exec,
-    /// A CPU looked for work in its turn, or had it looked for.
+    /// Load balancing: a periodic pass of a CPU, or a pass on its behalf.
     Balance,
-    /// A CPU looked for work before it idled.
+    /// Newidle balancing: a CPU pulls tasks before it idles.
     NewIdle,
-    /// The stopper pushed what could not be pulled.
+    /// Active balancing: the stopper pushes a task that could not be pulled.
     Active,
 }
 
 impl Cause {
-    /// As traces write it.
+    /// The name in traces.
     pub fn word(self) -> &'static str {
         ["wake", "fork", "exec", "balance", "newidle", "active"][self as usize]
     }
@@ -55,14 +55,14 @@ impl std::fmt::Display for Task {
     }
 }
 
-/// Something looked at on the way to a decision.
+/// A step on the way to a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The rule that was being tried, if any.
     pub rule: Option<String>,
     /// The scheduler's number of the note.
     pub note: u16,
-    /// The CPU it is about.
+    /// The CPU that the step is about, if any.
     pub cpu: Option<u32>,
     /// The numbers that were compared, as the text describes them.
     pub numbers: [u64; 3],
@@ -70,18 +70,18 @@ pub struct Step {
     pub text: String,
 }
 
-/// An attempt to balance that found a source.
+/// A balance attempt that found a source CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pull {
-    /// When: busy, idle, newidle, active.
+    /// The kind of balancing: busy, idle, newidle, active.
     pub kind: String,
-    /// The level of the domain.
+    /// Name of the domain level.
     pub level: String,
     /// CPU that pulled the task.
     pub dst: u32,
     /// What `amount` counts: load, util, task, misfit.
     pub unit: String,
-    /// How much was to be moved.
+    /// The imbalance, in `unit`.
     pub amount: u64,
     /// Number of tasks moved.
     pub moved: u64,
@@ -92,61 +92,61 @@ pub struct Pull {
 pub struct Placement {
     /// Time, ns.
     pub time: u64,
-    /// Whether it is a wakeup, a fork or an exec.
+    /// The cause.
     pub cause: Cause,
     /// The task that is placed.
     pub task: Task,
-    /// On which CPU the wakeup, fork or exec happened.
+    /// CPU on which the wakeup, fork or exec happened.
     pub on_cpu: u32,
-    /// What ran there: who woke it, or whom the interrupt met that did.
+    /// The thread that ran there: the waker, or the thread that the interrupt of the wakeup met.
     pub by: Task,
-    /// Where the task was.
+    /// The task's previous CPU.
     pub prev: u32,
     /// CPU that was chosen.
     pub chosen: u32,
-    /// The rule that decided.
+    /// Name of the rule that decided.
     pub rule: String,
     /// Number of CPUs that the search probed.
     pub probes: u64,
-    /// CPUs looked at in group statistics.
+    /// Number of CPUs that the search read for group statistics.
     pub group_cpus: u64,
-    /// The attempt that moved it, if that was balancing.
+    /// The balance attempt that moved the task; `None` for a wakeup, fork or exec.
     pub pull: Option<Pull>,
-    /// What led to it, oldest first; empty in a trace without reasons.
+    /// The steps that led to the decision, oldest first; empty in a trace without reasons.
     pub steps: Vec<Step>,
 }
 
-/// What a trace says of its run.
+/// The head of a trace: facts about its run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// machine, workload, sched, seed, with their values.
+    /// Machine, workload, sched and seed, with their values.
     pub meta: Vec<(String, String)>,
-    /// Each rule, by name.
+    /// The rules by name.
     pub rules: BTreeMap<String, OwnedRule>,
-    /// What every output of the run must carry.
+    /// Notes that every output of the run must have.
     pub notes: Vec<String>,
     /// Whether the trace records the reasons of decisions.
     pub why: bool,
 }
 
 impl Head {
-    /// What the trace says of a rule; its name alone if it says nothing.
+    /// The rule with this name; only its name is known if the trace does not describe it.
     pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
         self.rules.get(name).map_or(Rule::named(name), OwnedRule::as_rule)
     }
 }
 
-/// Gives the placements of a trace one by one.
+/// Reads the placements of a trace one by one.
 pub struct Placements<S> {
     source: S,
     head: Head,
-    /// Of the placement to come, and whose it is.
+    /// Steps of the next placement, each with the pid of its task.
     steps: Vec<(u32, Step)>,
-    /// Where and by whom a task was last woken, by pid, until it is placed.
+    /// By pid: the CPU and the waker of the last wakeup, until the task is placed.
     wakers: BTreeMap<u32, (u32, Task)>,
-    /// The last attempt to balance on a CPU and its time, until it has moved what it moves.
+    /// By CPU: the last balance attempt and its time.
     attempts: BTreeMap<u32, (u64, Attempt)>,
-    /// CPUs chosen for tasks that have not got there yet and what for, by pid.
+    /// By pid: the CPU that was chosen, and why, until the task has moved there.
     chosen: BTreeMap<u32, (u32, Cause)>,
     moves: BTreeMap<Move, u64>,
 }
@@ -154,7 +154,8 @@ pub struct Placements<S> {
 /// A change of CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Move {
-    /// Why; none where the trace does not tell: for an affinity, or between RT queues, or the trace is not ours.
+    /// The cause; `None` if the trace does not show it: a change of affinity, a move between RT queues, or a trace that
+    /// is not ours.
     pub cause: Option<Cause>,
     /// CPU that the task leaves.
     pub from: u32,
@@ -163,7 +164,7 @@ pub struct Move {
 }
 
 impl<S: EventSource> Placements<S> {
-    /// Of a trace from its beginning.
+    /// Reads a trace from its first event.
     pub fn new(source: S) -> Placements<S> {
         Placements {
             source,
@@ -176,22 +177,22 @@ impl<S: EventSource> Placements<S> {
         }
     }
 
-    /// What the trace has said of its run so far; all of it once the first placement has come.
+    /// The head of the trace as far as it has been read; complete with the first placement.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The changes of CPU so far, and how many of each; all of them once the last placement has come.
+    /// The changes of CPU so far, with their numbers; complete after the last placement.
     pub fn moves(&self) -> &BTreeMap<Move, u64> {
         &self.moves
     }
 
-    /// What must be said of the trace and its run, once it has been read.
+    /// Notes on the trace and its run; complete at the end of the trace.
     pub fn notes(&self) -> Vec<String> {
         [self.head.notes.clone(), self.source.notes()].concat()
     }
 
-    /// The next placement; none at the end.
+    /// The next placement; `None` at the end.
     ///
     /// # Errors
     /// If the trace cannot be read.
@@ -250,7 +251,7 @@ struct Attempt {
     src: u32,
     rule: String,
     pull: Pull,
-    /// Tasks that are still to be seen moving.
+    /// Number of tasks whose migration has not been read yet.
     left: u64,
 }
 
@@ -283,7 +284,7 @@ fn moved(attempts: &mut BTreeMap<u32, (u64, Attempt)>, event: &TraceEvent, from:
     })
 }
 
-/// A `fairground_*` line.
+/// A parsed `fairground_*` line.
 enum OwnRecord {
     Decision(Box<Placement>),
     Why(u32, Step),

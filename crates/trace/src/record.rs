@@ -1,12 +1,11 @@
-//! Events as tracers record them: a name and fields, which each format writes down in its own way.
+//! Events in the form in which tracers record them: a name and fields, which each format writes in its own way.
 //!
 //! The kernel's events have its names and fields. As in the kernel, `sched_waking` comes before the placement and its
-//! `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at birth. Clamps are
-//! written, if a user has set one, as the events of LISA's module (`uclamp_util_se` of a task,
-//! `uclamp_util_cfs` of a CPU) whenever the signal they bound enters a new period; what load tracking says, on request,
-//! by its `sched_pelt_se` and `sched_pelt_cfs`. What the kernel has no event for
-//! (the decision behind a placement, a program's marks, the stopper's work, what must be said of the run) begins with
-//! [`OURS`]:
+//! `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at birth. If a user has
+//! set a clamp, clamps are written as the events of LISA's module (`uclamp_util_se` of a task, `uclamp_util_cfs` of a
+//! CPU) whenever the signal they bound enters a new period. On request, the signals of load tracking are written as the
+//! module's `sched_pelt_se` and `sched_pelt_cfs`. Events that the kernel does not have (the decision behind a
+//! placement, a program's marks, the stopper's work, notes on the run) begin with [`OURS`]:
 //!
 //! ```text
 //! fairground_meta: KEY=VALUE                       at time 0: machine, workload, sched, seed, ...
@@ -31,14 +30,14 @@
 //!                                                  on request: taken since time 0; meta railN has the rail's name
 //! ```
 //!
-//! An event of the engine bears the time of its instant, and the CPU pays for what it did from then on. A kernel's
-//! sched_switch stands behind that. So the sched_switch to a task is held back for its cost, or until something befalls
-//! one of its tasks elsewhere: the engine lets a task be woken or moved while its CPU still pays for switching it out,
-//! which the kernel makes wait. A reader of sched_switch alone then finds the task off its CPU, as it must be, and the
-//! latency of the next one short by the rest of the cost. fairground_switch has all of it, at the instant. Nobody waits
-//! for a switch to the idle task or to the stopper: it stands where it is decided.
+//! An event of the engine has the time of its instant, and the CPU pays the cost from then on. A kernel's sched_switch
+//! is recorded after the cost. So the sched_switch to a task is held back for its cost, or until another CPU wakes or
+//! moves one of its tasks: the engine allows that while the CPU still pays for switching the task out, and the kernel
+//! makes it wait. A reader of sched_switch alone then finds the task off its CPU, as it must be, and the latency of the
+//! next one short by the rest of the cost. fairground_switch has the whole cost, at the instant. No task waits for a
+//! switch to the idle task or to the stopper: it is recorded where it is decided.
 //!
-//! Between the two the CPU does nothing (its interrupts wait). What others do to it then bears the name of the next task.
+//! Between the two the CPU does nothing (its interrupts wait). Events that others cause on it then name the next task.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -54,13 +53,13 @@ use crate::names::OURS;
 use crate::rtapp_marks::UserEvent;
 use crate::{energy, Names, RuleNames};
 
-/// How the names of what rt-app's threads say begin.
+/// Prefix of the names of events that rt-app's threads write.
 pub(crate) const RTAPP: &str = "rtapp_";
 
-/// Who woke a task, where the kernel's event does not tell.
+/// The waker of a task, where the kernel's event does not show it.
 pub(crate) const WOKEN: &str = "fairground_woken";
 
-/// A switch to a task, where it is decided.
+/// The decision to switch to a task.
 pub(crate) const DECIDED: &str = "fairground_switch";
 
 /// pid of task 0; idle tasks are pid 0, as in the kernel.
@@ -123,7 +122,7 @@ impl From<i32> for Value<'_> {
     }
 }
 
-/// Keys and values in the order in which the kernel prints them; a value without a key stands alone.
+/// Keys and values in the order in which the kernel prints them; a value may have no key.
 pub(crate) type Fields<'a> = Vec<(&'a str, Value<'a>)>;
 
 /// An event as it is recorded.
@@ -132,7 +131,7 @@ pub(crate) struct Record<'a> {
     pub time: Time,
     /// CPU on which it happened.
     pub cpu: CpuId,
-    /// What runs there: its name and pid; none: the idle task.
+    /// Name and pid of the thread that runs there; `None`: the idle task.
     pub context: Option<(&'a str, u32)>,
     /// Name of the event, as ftrace has it.
     pub name: &'a str,
@@ -141,7 +140,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The kernel has no such event: in its traces it is a trace_marker write.
+    /// Whether the kernel does not have this event: in its traces it is a write to trace_marker.
     pub fn is_said(&self) -> bool {
         [OURS, RTAPP].iter().any(|start| self.name.starts_with(start))
     }
@@ -156,7 +155,7 @@ impl Record<'_> {
     }
 }
 
-/// Whether a switch is recorded later than it is decided.
+/// Whether a switch is recorded later than it is decided: at the end of its cost.
 fn is_held_back(event: &Event) -> bool {
     matches!(event.kind, EventKind::Switch { next: Some(_), cost: 1.., .. })
 }
@@ -165,18 +164,19 @@ fn is_held_back(event: &Event) -> bool {
 pub(crate) struct Recorder {
     names: Names,
     words: RuleNames,
-    /// Who runs, by CPU.
+    /// By CPU: the task that runs.
     current: Vec<Option<TaskId>>,
     /// Tasks whose next wakeup is their first.
     newborn: Vec<bool>,
-    /// Switches that have been decided and not been recorded, by the time at which they are, in the order of decisions.
+    /// Switches that have been decided and not yet recorded, by the time at which they are recorded, then in the order
+    /// of decisions.
     switching: BTreeMap<(Time, u64), Event>,
     /// Number of switches that were held back so far.
     held_back: u64,
 }
 
 impl Recorder {
-    /// A recorder for `nr_cpus` CPUs; `words` holds the scheduler's names of rules and notes.
+    /// A recorder for `nr_cpus` CPUs. `words` has the scheduler's names of rules and notes.
     pub fn new(nr_cpus: usize, names: Names, words: RuleNames) -> Recorder {
         let current = vec![None; nr_cpus];
         Recorder { names, words, current, newborn: Vec::new(), switching: BTreeMap::new(), held_back: 0 }
@@ -187,7 +187,7 @@ impl Recorder {
         (self.names.comm(task), pid(task))
     }
 
-    /// What the run is, what the scheduler's rules say, and what every output must carry: at time 0.
+    /// The records at time 0: facts about the run, the scheduler's rules, and notes.
     pub fn head<'a>(&'a self, meta: &[(&'a str, &str)], notes: &[String]) -> Vec<Record<'a>> {
         let at_start = |name, fields| Record { time: 0, cpu: 0, context: None, name, fields };
         let meta = meta.iter().map(|(key, value)| at_start("fairground_meta", vec![(*key, one_line(value).into())]));
@@ -200,10 +200,11 @@ impl Recorder {
         meta.chain(rules).chain(notes).collect()
     }
 
-    /// Gives `take` the records of an event and of switches that come before it, each with its event. In time order.
+    /// Calls `take` with the records of an event and of the switches that come before it, each with its event, in time
+    /// order.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// If `take` fails.
     pub fn event<E>(&mut self, event: &Event, mut take: impl FnMut(&Event, &Record) -> Result<(), E>) -> Result<(), E> {
         self.catch_up(event.time, &mut take)?;
         self.overtaken(event, &mut take)?;
@@ -230,10 +231,10 @@ impl Recorder {
         take(event, &self.record(event.time, event.cpu, name, fields))
     }
 
-    /// Gives `take` the switches that are done by `until`. Call it before any record of that time, and at the end.
+    /// Calls `take` with the switches that end by `until`. Call it before any record of that time, and at the end.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// If `take` fails.
     pub fn catch_up<E>(
         &mut self,
         until: Time,
@@ -246,8 +247,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Switches that an event must not come before are recorded at once: those of a task that it wakes or moves, and those
-    /// of a CPU that switches on without a cost.
+    /// Records at once the switches that must come before an event: those of a task that it wakes or moves, and those
+    /// of a CPU that switches again without a cost.
     fn overtaken<E>(
         &mut self,
         event: &Event,
@@ -269,7 +270,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// A switch is decided.
+    /// Records the decision of a switch. Holds its sched_switch back if it has a cost.
     fn switch_event<E>(
         &mut self,
         event: &Event,
@@ -294,14 +295,15 @@ impl Recorder {
         taken
     }
 
-    /// The sched_switch of an event, by the task that leaves.
+    /// The sched_switch of an event, in the context of the task that leaves.
     fn switched(&self, event: &Event, time: Time) -> Record<'_> {
         let (name, fields) = self.fields(event);
         let prev = if let EventKind::Switch { prev, .. } = event.kind { prev } else { None };
         Record { time, cpu: event.cpu, context: prev.map(|task| self.task(task)), name, fields }
     }
 
-    /// What sched_waking does not tell: that a task which an interrupt met is not the waker, and a sync wakeup.
+    /// The fields that sched_waking does not have: whether an interrupt is the waker, and whether the wakeup is sync.
+    /// `None` if the running task is the waker and the wakeup is not sync.
     fn how_woken(&self, event: &Event, task: TaskId, waker: Option<TaskId>, sync: bool) -> Option<Fields<'static>> {
         let current = self.current.get(event.cpu as usize).copied().flatten();
         let by = if waker.is_some() { "task" } else { "interrupt" };
@@ -309,7 +311,7 @@ impl Recorder {
         (waker != current || sync).then(fields)
     }
 
-    /// The rule by which a task was placed or a queue was balanced, for people; empty for any other event.
+    /// Title of the rule by which a task was placed or a queue was balanced; empty for any other event.
     pub fn rule_title(&self, event: &Event) -> String {
         match &event.kind {
             EventKind::Decision(d) => self.words.rule(d.rule).title(),
@@ -338,7 +340,7 @@ impl Recorder {
         reasons.iter().map(record).collect()
     }
 
-    /// What a thread of rt-app's says.
+    /// The record of an event of an rt-app thread.
     pub fn user_event(&self, said: &UserEvent) -> Record<'_> {
         let event = said.event.map(|event| ("event", event.into()));
         let figures = said.figures.iter().map(|(key, n)| (*key, (*n).into()));
@@ -453,7 +455,7 @@ impl Recorder {
         ]
     }
 
-    /// As LISA's module tells it.
+    /// The event in the form of LISA's module.
     fn clamps(&self, c: &Clamps) -> (&'static str, Fields<'_>) {
         let values = vec![
             ("cpu", c.cpu.into()),
@@ -470,7 +472,7 @@ impl Recorder {
         }
     }
 
-    /// As LISA's module tells it: a task's path is that of no group, a queue's that of the root.
+    /// The event in the form of LISA's module. A task's path is that of no group, a queue's that of the root.
     fn signals(&self, s: &Signals) -> (&'static str, Fields<'_>) {
         let values = vec![
             ("load", s.load.into()),
@@ -510,7 +512,7 @@ fn pid(task: TaskId) -> u32 {
     FIRST_PID + task
 }
 
-/// A user's value on one line: control characters replaced.
+/// A user's text on one line: control characters are replaced by spaces.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

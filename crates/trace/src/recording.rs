@@ -13,12 +13,12 @@ use crate::record::{Record, Value};
 use crate::rtapp_marks::UserEvent;
 use crate::{EventSource, EventTables, Export, Reader};
 
-/// A run in memory.
+/// The events of a run, kept in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
-    /// What is said at time 0: name and text.
+    /// Name and text of the records at time 0.
     pub(crate) head: Vec<(String, String)>,
-    /// Events by their names.
+    /// Events by name.
     pub(crate) tables: BTreeMap<String, EventTable>,
 }
 

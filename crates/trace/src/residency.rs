@@ -1,14 +1,15 @@
 //! Residency of idle states, from cpu_idle events.
 //!
-//! A stay begins with a state and ends when the CPU leaves idle or says another state. Only whole stays count: one that
-//! is under way where the trace begins or ends does not, nor does its time count as watched. A CPU of which there is no
-//! cpu_idle is watched and never idle. States are those that were asked for; in which the hardware was a trace does not tell.
+//! A stay begins with a request for a state and ends when the CPU leaves idle or requests another state. Only whole
+//! stays count: a stay that is under way at the beginning or the end of the trace does not count, and its time is not
+//! watched. A CPU without a cpu_idle event is watched and never idle. States are the requested ones; a trace does not
+//! show which state the hardware reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{EventSource, TraceError, TraceEventKind};
 
-/// Stays in a state.
+/// Statistics of the stays in an idle state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdlePeriods {
     /// Number of idle periods that ended.
@@ -17,7 +18,7 @@ pub struct IdlePeriods {
     pub total: u64,
     /// Longest duration, ns.
     pub max: u64,
-    /// Shorter than the state's target residency, where that is known.
+    /// Number of stays shorter than the state's target residency, where that is known.
     pub early: u64,
 }
 
@@ -36,16 +37,16 @@ impl IdlePeriods {
         self.early += other.early;
     }
 
-    /// ns; 0 without stays.
+    /// Mean duration of a stay, ns; 0 without stays.
     pub fn mean(&self) -> u64 {
         self.total.checked_div(self.count).unwrap_or(0)
     }
 }
 
-/// What the trace shows of a CPU that has any event.
+/// What the trace shows about a CPU that has an event.
 #[derive(Clone, Copy, Debug, Default)]
 struct CpuCoverage {
-    /// It has a cpu_idle.
+    /// Whether the CPU has a cpu_idle event.
     tells_idle: bool,
     /// Length of the idle period that was under way when the trace began, ns.
     before: u64,
@@ -54,22 +55,22 @@ struct CpuCoverage {
 /// Idle periods of a trace, by CPU and state.
 #[derive(Clone, Debug, Default)]
 pub struct Residency {
-    /// By CPU and state.
+    /// Idle periods by CPU and state.
     stays: BTreeMap<(u32, u32), IdlePeriods>,
-    /// By CPU, the state it is in and since when, ns.
+    /// By CPU: its current state, and since when, ns.
     now: BTreeMap<u32, (u32, u64)>,
     seen: BTreeMap<u32, CpuCoverage>,
     first: Option<u64>,
     last: u64,
-    /// Stays that end before they begin.
+    /// Number of stays that end before they begin.
     backwards: u64,
 }
 
 impl Residency {
-    /// Of a whole trace. `target`: target residency of a state of a CPU, ns, where it is known.
+    /// Reads a trace to its end. `target` returns the target residency of a CPU's state, ns, where it is known.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the trace cannot be read.
     pub fn read<S: EventSource>(
         reader: &mut S,
         target: &dyn Fn(u32, u32) -> Option<u64>,
@@ -101,41 +102,41 @@ impl Residency {
         }
     }
 
-    /// From the first event to the last, ns.
+    /// Time from the first event to the last, ns.
     pub fn span(&self) -> u64 {
         self.first.map_or(0, |first| self.last.saturating_sub(first))
     }
 
-    /// CPUs that have any event, and all CPUs of a machine with `nr_cpus` CPUs.
+    /// CPUs that have an event, and all CPUs of a machine with `nr_cpus` CPUs.
     pub fn cpus(&self, nr_cpus: u32) -> BTreeSet<u32> {
         self.seen.keys().copied().chain(0..nr_cpus).collect()
     }
 
-    /// The CPU has a cpu_idle.
+    /// Whether the CPU has a cpu_idle event.
     pub fn tells_idle(&self, cpu: u32) -> bool {
         self.seen.get(&cpu).is_some_and(|seen| seen.tells_idle)
     }
 
-    /// From the first event to the last without the stays of a CPU that are under way at one of them, ns.
+    /// Watched time of a CPU, ns: from the first event to the last, without stays that are under way at either end.
     pub fn watched(&self, cpu: u32) -> u64 {
         let before = self.seen.get(&cpu).map_or(0, |seen| seen.before);
         let behind = self.now.get(&cpu).map_or(0, |(_, since)| self.last.saturating_sub(*since));
         self.span().saturating_sub(before).saturating_sub(behind)
     }
 
-    /// CPU, state, and the stays there.
+    /// CPU, state, and the stays of the CPU in that state.
     pub fn by_cpu(&self) -> impl Iterator<Item = (u32, u32, IdlePeriods)> + '_ {
         self.stays.iter().map(|((cpu, state), stays)| (*cpu, *state, *stays))
     }
 
-    /// State, and the stays there of all CPUs.
+    /// State, and the stays of all CPUs in that state.
     pub fn by_state(&self) -> Vec<(u32, IdlePeriods)> {
         let mut sums = BTreeMap::<u32, IdlePeriods>::new();
         self.by_cpu().for_each(|(_, state, stays)| sums.entry(state).or_default().merge(&stays));
         sums.into_iter().collect()
     }
 
-    /// What must be said beside the rows.
+    /// Notes on the rows.
     pub fn notes(&self) -> Vec<String> {
         let note =
             format!("{} sleeps end before they begin and are left out: the trace is not in time order", self.backwards);

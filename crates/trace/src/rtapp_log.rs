@@ -33,8 +33,7 @@ const NAME_MAX: usize = 240;
 /// Lines that [`split`] holds in memory, bytes.
 const HELD_MAX: usize = 8 << 20;
 
-/// Writes lines as they come, each behind its file's name and a tab. [`Self::finish`] tells whether all could be
-/// written.
+/// Writes lines as they come, each after its file's name and a tab. [`Self::finish`] returns the first failure.
 pub struct RtappLog<W: Write> {
     out: W,
     rounds: Rounds,
@@ -54,10 +53,10 @@ impl<W: Write> RtappLog<W> {
         RtappLog { out, rounds, files: Vec::new(), forks: BTreeMap::new(), started: 0, error: None }
     }
 
-    /// Flushes and gives the writer back.
+    /// Flushes and returns the writer.
     ///
     /// # Errors
-    /// The first failure to write.
+    /// If a line could not be written: the first failure.
     pub fn finish(mut self) -> io::Result<W> {
         match self.error.take() {
             Some(error) => Err(error),
@@ -159,11 +158,11 @@ fn file_name(basename: &str, task: &str, number: &str) -> String {
     format!("{name}{number}.log")
 }
 
-/// Makes the files of all threads in the directory `into`, which holds none of them yet, of what a [`RtappLog`] has
-/// written. Their paths, in the order of their names.
+/// Makes the files of all threads in the directory `into`, which has none of them yet, from the text that a
+/// [`RtappLog`] wrote. Returns their paths, sorted by name.
 ///
 /// # Errors
-/// What the system says.
+/// If the system reports an error.
 pub fn split(mut lines: impl BufRead, into: &Path) -> io::Result<Vec<PathBuf>> {
     let mut held: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let (mut bytes, mut line) = (0, String::new());

@@ -1,4 +1,4 @@
-//! What rt-app's threads write through trace_marker where its file's `ftrace` asks for it, in a trace of a run.
+//! Writes by rt-app's threads to trace_marker, in the trace of a run, if the file's `ftrace` option requests them.
 //!
 //! ```text
 //! rtapp_task: event=start|end                                    a thread comes to its first step, or is through
@@ -7,7 +7,7 @@
 //!                                                                of a round that is over, as in the log
 //! ```
 //!
-//! Words and figures are those of rt-app's source as of May 2026; [`crate::rtapp_log`] says what each figure is. Its main
+//! Names and figures are those of rt-app's source as of May 2026; [`crate::rtapp_log`] describes each figure. Its main
 //! thread is not simulated, so there is no `rtapp_main`; `rtapp_event` is left out.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use fairground_workload::Workload;
 use crate::rtapp_rounds::{to_us, Round, RoundPosition, Rounds};
 use crate::Export;
 
-/// What a thread says.
+/// A write by a thread to trace_marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserEvent {
     /// Virtual time, ns.
@@ -33,26 +33,26 @@ pub struct UserEvent {
     pub task: TaskId,
     /// Name of the event, as rt-app's trace markers have it.
     pub name: &'static str,
-    /// `start` or `end`, if it is about either.
+    /// `start` or `end`; `None` if the event is neither.
     pub event: Option<&'static str>,
     /// Fields of the event: name and value.
     pub figures: Vec<(&'static str, i64)>,
 }
 
-/// A trace in which rt-app's threads say what they do.
+/// A trace to which the marks of rt-app's threads are added.
 pub struct RtappMarks<E: ?Sized> {
     rounds: Rounds,
-    /// Where each task ran last.
+    /// By task: the CPU on which it ran last.
     cpus: Vec<CpuId>,
-    /// Steps are reported after the events of their instant and may be later: events wait here for their turn.
+    /// Events by time. Steps are reported after the events of their instant and may be later, so events wait here.
     waiting: BTreeMap<(Time, u64), UserEvent>,
-    /// How many have waited.
+    /// Number of events that have waited so far.
     count: u64,
     trace: Box<E>,
 }
 
 impl<E: Export + ?Sized> RtappMarks<E> {
-    /// In `trace`, of a run of `workload`, to which `plan` belongs.
+    /// Adds the marks of `workload`'s run to `trace`. `plan` is the log plan of `workload`.
     pub fn new(trace: Box<E>, plan: Arc<LogPlan>, workload: Arc<Workload>) -> Self {
         let rounds = Rounds::new(plan, workload);
         RtappMarks { rounds, cpus: Vec::new(), waiting: BTreeMap::new(), count: 0, trace }
@@ -65,14 +65,14 @@ impl<E: Export + ?Sized> RtappMarks<E> {
         self.count += 1;
     }
 
-    /// Writes what was said up to `time`.
+    /// Writes the events up to `time`.
     fn write(&mut self, time: Time) {
         while let Some(first) = self.waiting.first_entry().filter(|first| first.key().0 <= time) {
             self.trace.user_event(&first.remove());
         }
     }
 
-    /// The run is over: the trace, with all that was said.
+    /// Writes the remaining events and returns the trace.
     pub fn into_trace(mut self) -> Box<E> {
         self.write(Time::MAX);
         self.trace

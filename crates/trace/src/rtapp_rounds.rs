@@ -8,53 +8,53 @@ use fairground_workload::{SpecId, Workload};
 
 use crate::Names;
 
-/// The threads of a run.
+/// The rounds of all threads of a run.
 pub struct Rounds {
     plan: Arc<LogPlan>,
     names: Names,
     threads: Vec<Thread>,
 }
 
-/// A thread of the run.
+/// State of a thread of the run.
 struct Thread {
     spec: SpecId,
-    /// The step it is at.
+    /// Index of the current step; `None` before the first.
     op: Option<u32>,
     round: Option<Round>,
-    /// The place of the round, or of the last one.
+    /// Position of the current round, or of the last one.
     place: Option<RoundPosition>,
 }
 
 /// Identifies a round by rt-app's three counters, all from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundPosition {
-    /// How often all phases have been gone through.
+    /// Number of completed loops over all phases.
     pub thread_loop: u64,
     /// Index of the phase.
     pub phase: u32,
-    /// How often this phase has been repeated.
+    /// Number of completed repetitions of this phase.
     pub phase_loop: u64,
 }
 
-/// A round of a phase that has begun. Times are in us, except `start`.
+/// A round of a phase, from its beginning. Times are in us, except `start`.
 #[derive(Default)]
 pub struct Round {
-    /// Of the phase, from 1.
+    /// Index of the phase, from 1.
     phase: u32,
-    /// Virtual time, ns.
+    /// Virtual time of its beginning, ns.
     pub start: Time,
     within: Option<OpenMeasurement>,
-    /// Thousands of loops of `run`.
+    /// Work of `run` events, thousands of loops.
     pub perf: u64,
-    /// Duration of `run` and `runtime`.
+    /// Duration of `run` and `runtime` events, us.
     pub run_us: u64,
-    /// From a timer's call to the end of its period.
+    /// Time from a timer's call to the end of its period, us: the last one, or the sum where rt-app sums them.
     pub slack_us: i64,
-    /// What the file asks for.
+    /// Duration of `run` events that the file requests, us.
     pub asked_run_us: u64,
-    /// What the file asks for.
+    /// Sum of the timer periods that the file requests, us.
     pub asked_period_us: u64,
-    /// From ends of timers' periods until the thread runs.
+    /// Time from the ends of timer periods until the thread runs, us.
     pub late_us: u64,
 }
 
@@ -67,20 +67,20 @@ enum OpenMeasurement {
 /// Progress of a thread at one step.
 #[derive(Default)]
 pub struct StepProgress {
-    /// The thread reaches its first step.
+    /// Whether the thread reaches its first step.
     pub first: bool,
-    /// This round is over,
+    /// The round that ends here; `None` if no round ends.
     pub ended: Option<Round>,
-    /// which was this one.
+    /// Position of the round that ends here.
     pub ended_at: Option<RoundPosition>,
-    /// Start of this round; none if no round begins here.
+    /// Position of the round that begins here; `None` if no round begins.
     pub begun_at: Option<RoundPosition>,
-    /// It has no steps left.
+    /// Whether the thread has no steps left.
     pub last: bool,
 }
 
 impl Rounds {
-    /// `plan` is of `workload`.
+    /// `plan` is the log plan of `workload`.
     pub fn new(plan: Arc<LogPlan>, workload: Arc<Workload>) -> Rounds {
         Rounds { plan, names: Names::new(workload), threads: Vec::new() }
     }
@@ -90,7 +90,7 @@ impl Rounds {
         &self.plan
     }
 
-    /// A thread came into being: its template. Ids are dense and rise.
+    /// Adds a created thread and returns its template. Ids are dense and ascending.
     pub fn created(&mut self, parent: Option<TaskId>, child: TaskId) -> SpecId {
         self.names.fork(parent, child);
         let spec = self.names.template(child).unwrap_or(SpecId::MAX);
@@ -98,7 +98,7 @@ impl Rounds {
         spec
     }
 
-    /// A thread has come to a step.
+    /// Records that a thread has reached a step.
     pub fn came_to(&mut self, step: &Step) -> StepProgress {
         let Some(thread) = self.threads.get_mut(step.task as usize) else { return StepProgress::default() };
         let before = thread.op.replace(step.op);

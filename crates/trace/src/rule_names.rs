@@ -5,7 +5,7 @@ use fairground_sim::{Reason, Rule, Scheduler};
 /// Rule and note numbers are below this.
 const NUMBERS_MAX: u16 = 1024;
 
-/// A [`Rule`], owned: what a trace says of it.
+/// An owned [`Rule`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnedRule {
     /// See [`Rule::name`].
@@ -19,7 +19,7 @@ pub struct OwnedRule {
 }
 
 impl OwnedRule {
-    /// Borrows it.
+    /// A borrowed view of the rule.
     pub fn as_rule(&self) -> Rule<'_> {
         Rule { name: &self.name, function: &self.function, label: &self.label, text: &self.text }
     }
@@ -32,7 +32,7 @@ impl From<Rule<'_>> for OwnedRule {
     }
 }
 
-/// Rules, texts of notes and names of levels, by number.
+/// Rules of placement and balancing, texts of notes, and names of domain levels, by number.
 #[derive(Clone, Debug)]
 pub struct RuleNames {
     rules: Vec<OwnedRule>,
@@ -42,7 +42,7 @@ pub struct RuleNames {
 }
 
 impl RuleNames {
-    /// Rules of placement, and the texts of `notes`.
+    /// Names of the rules of placement and texts of the notes, by number.
     pub fn new(rules: &[Rule], notes: &[&str]) -> RuleNames {
         RuleNames {
             rules: rules.iter().copied().map(OwnedRule::from).collect(),
@@ -68,29 +68,29 @@ impl RuleNames {
         RuleNames::new(&rules, &notes).with_balancing(&balance, &levels)
     }
 
-    /// Each rule, those of placement before those of balancing with other names.
+    /// All rules, without duplicate names: those of placement first, then those of balancing.
     pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
         let known = |name: &str| self.rules.iter().any(|other| other.name == name);
         let more = self.balance_rules.iter().filter(move |rule| !known(&rule.name));
         self.rules.iter().chain(more).map(OwnedRule::as_rule)
     }
 
-    /// A rule of balancing.
+    /// The rule of balancing with this number; its name is `?` if there is none.
     pub fn balance_rule(&self, rule: u16) -> Rule<'_> {
         self.balance_rules.get(usize::from(rule)).map_or(Rule::named("?"), OwnedRule::as_rule)
     }
 
-    /// The name of a level of domains.
+    /// The name of the domain level with this number; `?` if there is none.
     pub fn level(&self, level: u8) -> &str {
         self.levels.get(usize::from(level)).map_or("?", String::as_str)
     }
 
-    /// A rule of placement.
+    /// The rule of placement with this number; its name is `?` if there is none.
     pub fn rule(&self, rule: u16) -> Rule<'_> {
         self.rules.get(usize::from(rule)).map_or(Rule::named("?"), OwnedRule::as_rule)
     }
 
-    /// A reason as a clause.
+    /// A reason as text.
     pub fn clause(&self, reason: &Reason) -> String {
         let [a, b, c] = reason.numbers;
         match self.notes.get(usize::from(reason.note)).filter(|text| !text.is_empty()) {
@@ -105,7 +105,7 @@ impl RuleNames {
     }
 }
 
-/// Puts a number where a text names it: `{a}`, or `{a:task}` for `1 task` and `2 tasks`.
+/// Inserts a number where a text names it: `{a}`, or `{a:task}` for `1 task` and `2 tasks`.
 fn fill(text: &str, name: &str, value: u64) -> String {
     let mut text = text.replace(&format!("{{{name}}}"), &value.to_string());
     let counted = format!("{{{name}:");

@@ -2,22 +2,22 @@
 
 use crate::text::{TraceError, TraceEvent};
 
-/// Gives the events of a trace one by one, in the order of their times.
+/// Returns the events of a trace one by one, in time order.
 pub trait EventSource {
-    /// The next event that is known; none at the end.
+    /// The next known event; `None` at the end.
     ///
     /// # Errors
-    /// What cannot be part of such a trace, or a known event that lacks a field. A trace that ends too early is not
-    /// an error: [`Self::notes`] reports it.
+    /// If the trace has data that cannot be part of it, or a known event lacks a field. A trace that ends too early is
+    /// not an error: [`Self::notes`] reports it.
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError>;
 
-    /// Events of other kinds that were passed over so far.
+    /// Number of events of other kinds so far.
     fn unknown(&self) -> u64;
 
-    /// What must be said of the trace, once it has been read: what was lost, and what had to be passed over.
+    /// Notes on the trace, once it has been read: events that were lost, and events that were skipped.
     fn notes(&self) -> Vec<String>;
 
-    /// An error about the last event given: the reader knows where it stands.
+    /// An error at the position of the last event.
     fn unexpected(&self, expected: &str) -> TraceError;
 }
 

@@ -15,15 +15,15 @@ pub struct Row {
     pub comm: String,
     /// The thread's pid in the trace.
     pub pid: u32,
-    /// Its time on CPUs, and its waits.
+    /// Run time and waits of the thread.
     pub waits: Waits,
     /// Time spent sleeping, ns.
     pub sleep: u64,
-    /// Wakeups, the first after its birth included.
+    /// Number of wakeups, including the first after its creation.
     pub wakeups: u64,
-    /// Changes of its CPU.
+    /// Number of migrations.
     pub migrations: u64,
-    /// Each wait, ns, shortest first.
+    /// Durations of the waits, ns, shortest first.
     pub each: Vec<u64>,
 }
 
@@ -44,10 +44,10 @@ struct Counts {
     each: Vec<u64>,
 }
 
-/// Reads a trace to its end. Rows by pid; what must be said beside them.
+/// Reads a trace to its end. Returns rows by pid, and notes on them.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the trace cannot be read.
 pub fn rows<S: EventSource>(trace: &mut S) -> Result<(Vec<Row>, Vec<String>), TraceError> {
     let (mut latency, mut tasks) = (Latency::default(), BTreeMap::<u32, Counts>::new());
     let mut order = AtDecision::default();

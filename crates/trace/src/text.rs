@@ -1,5 +1,5 @@
-//! Reads ftrace text: as [`crate::FtraceText`] writes it, as the kernel's `trace` file, `trace-cmd report` with and
-//! without `-R`, and `perf script` print it.
+//! Reads ftrace text in these forms: that of [`crate::FtraceText`], of the kernel's `trace` file, of `trace-cmd report`
+//! with and without `-R`, and of `perf script`.
 //!
 //! ```
 //! use fairground_trace::{EventSource, Reader, TraceEventKind};
@@ -41,9 +41,9 @@ const SHOWN_MAX: usize = 80;
 /// A thread as a trace names it; pid 0 is a CPU's idle task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread<'a> {
-    /// Its comm, as the trace prints it.
+    /// The thread's name, as the trace prints it.
     pub comm: &'a str,
-    /// Its pid; 0: an idle task.
+    /// The thread's pid; 0: an idle task.
     pub pid: u32,
 }
 
@@ -56,7 +56,7 @@ pub struct TraceEvent<'a> {
     pub cpu: u32,
     /// Thread that was current on that CPU.
     pub context: Thread<'a>,
-    /// It happened in an interrupt, hard or soft, by the flags of the event; false where a trace has no flags.
+    /// Whether it happened in a hard or soft interrupt, by the flags of the event; false where a trace has no flags.
     pub in_interrupt: bool,
     /// The event with its fields.
     pub what: TraceEventKind<'a>,
@@ -73,24 +73,24 @@ pub enum TraceError {
         file: String,
         /// Line number, from 1.
         line: u64,
-        /// What should be there.
+        /// Description of the expected text.
         expected: String,
         /// The text or value that was found.
         found: String,
     },
-    /// A binary trace that does not go on as it must.
+    /// A binary trace that does not have its format.
     #[error("{file}: byte {at}: expected {expected}, found {found}")]
     Damaged {
         /// Name of the trace file.
         file: String,
         /// Byte offset, from 0.
         at: u64,
-        /// What should be there.
+        /// Description of the expected data.
         expected: String,
         /// The text or value that was found.
         found: String,
     },
-    /// An event of a binary trace that does not say what it must.
+    /// An event of a binary trace with an invalid field.
     #[error("{file}: event on CPU {cpu} at {time} ns: expected {expected}")]
     Event {
         /// Name of the trace file.
@@ -99,7 +99,7 @@ pub enum TraceError {
         time: u64,
         /// CPU of the event.
         cpu: u32,
-        /// What should be there.
+        /// Description of the expected data.
         expected: String,
     },
     /// A Perfetto packet that is malformed or has an invalid value.
@@ -108,9 +108,9 @@ pub enum TraceError {
     Packet {
         /// Name of the trace file.
         file: String,
-        /// Where the packet begins, counted from 0; of one in a compressed packet, where that begins.
+        /// Byte offset of the packet, from 0; for a packet in a compressed packet, that of the compressed packet.
         at: u64,
-        /// What should be there.
+        /// Description of the expected data.
         expected: String,
     },
     /// A file that is compressed as a whole.
@@ -122,17 +122,17 @@ pub enum TraceError {
         /// The program that writes this format.
         by: &'static str,
     },
-    /// Name of the trace file.
+    /// Reading the file failed.
     #[error("cannot read {file}: {cause}")]
     Io {
         /// Name of the trace file.
         file: String,
-        /// What the system says.
+        /// Message of the system.
         cause: String,
     },
 }
 
-/// Gives the events of a trace one by one.
+/// Reads the events of a trace one by one.
 pub struct Reader<R> {
     name: String,
     input: R,
@@ -142,16 +142,16 @@ pub struct Reader<R> {
     unknown: u64,
     lost: u64,
     running: Running,
-    /// Events of threads that perf did not know any more.
+    /// Number of events of threads that perf did not know any more.
     gone: u64,
-    /// The last line is an event of perf's, or of what stands below one.
+    /// Whether the last line is an event of perf, or a line below one.
     in_perfs: bool,
-    /// The last line has no end.
+    /// Whether the last line has no end.
     cut: bool,
 }
 
 impl<R: BufRead> Reader<R> {
-    /// `name` is what errors call the trace.
+    /// `name` is the name of the trace in errors.
     pub fn new(name: &str, input: R) -> Reader<R> {
         Reader {
             name: name.to_owned(),
@@ -185,7 +185,7 @@ impl<R: BufRead> Reader<R> {
         Ok(true)
     }
 
-    /// The bytes of the line as text. Columns may be apart by tabs; other control characters are replaced.
+    /// Converts the bytes of the line to text. Columns may be separated by tabs; other control characters are replaced.
     fn take_text(&mut self) {
         let is_end = |byte: &&u8| matches!(byte, b'\n' | b'\r');
         let end = self.bytes.len() - self.bytes.iter().rev().take_while(is_end).count();
@@ -201,7 +201,7 @@ impl<R: BufRead> Reader<R> {
         });
     }
 
-    /// Whether the line is a known event. Who runs then is learned from it.
+    /// Whether the line is a known event. Learns from it which thread runs.
     fn take_event(&mut self) -> Result<bool, &'static str> {
         let Some((line, what)) = parse(&self.line)? else {
             self.in_perfs &= !self.line.trim().is_empty();
@@ -214,12 +214,12 @@ impl<R: BufRead> Reader<R> {
         Ok(true)
     }
 
-    /// Whether the line stands below an event of perf's, down to an empty line: calls, with lines of source or not.
+    /// Whether the line is below an event of perf, up to an empty line: a call stack, with lines of source or not.
     fn is_below_perfs(&self) -> bool {
         self.in_perfs && self.line.starts_with(char::is_whitespace) && !has_cpu(&self.line)
     }
 
-    /// An event of ours, as tools print it that know its format, becomes the print by which our own text tells it.
+    /// Replaces one of our events, in the form of tools that know its format, by the print form of our own text.
     fn print_ours(&mut self) -> bool {
         let Some(Line { event, fields, .. }) = Line::parse(&self.line).filter(|line| line.event.starts_with(OURS))
         else {

@@ -1,5 +1,5 @@
-//! Utilization clamps of a trace, described as mail 003 does: by CPU those of run queues (`uclamp_util_cfs`), by task those
-//! of tasks (`uclamp_util_se`), each event counting once.
+//! Utilization clamps of a trace, described as mail 003 does: those of run queues by CPU (`uclamp_util_cfs`), those of
+//! tasks by task (`uclamp_util_se`). Each event counts once.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::{EventSource, TraceError, TraceEventKind};
 pub enum By {
     /// The run queue of each CPU.
     Cpu,
-    /// All threads of a name.
+    /// All threads with the same name.
     Comm,
     /// Each thread by pid.
     Pid,
 }
 
-/// Which bound is looked at.
+/// The bound that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// `uclamp.min`.
@@ -25,13 +25,13 @@ pub enum Bound {
     Max,
 }
 
-/// The values of a row, and how often each occurred. [`Values::mean`] and quartiles need at least one value.
+/// The values of a row, and the number of events with each. [`Values::mean`] and quartiles need at least one value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
     counts: BTreeMap<u32, u64>,
 }
 
-/// Values with the number of events of each.
+/// Pairs of a value and the number of events with it.
 impl FromIterator<(u32, u64)> for Values {
     fn from_iter<I: IntoIterator<Item = (u32, u64)>>(values: I) -> Values {
         Values { counts: values.into_iter().collect() }
@@ -54,22 +54,22 @@ impl Values {
         sum / self.count() as f64
     }
 
-    /// Standard deviation of a sample (n - 1); none for a single event.
+    /// Standard deviation of a sample (n - 1); `None` for a single event.
     pub fn std(&self) -> Option<f64> {
         let (n, mean) = (self.count(), self.mean());
         let squares: f64 = self.counts.iter().map(|(value, n)| (f64::from(*value) - mean).powi(2) * *n as f64).sum();
         (n > 1).then(|| (squares / (n - 1) as f64).sqrt())
     }
 
-    /// The value below which `quarters` fourths of the events lie, 0 (the least) to 4 (the greatest): interpolated between
-    /// neighbours, as pandas does.
+    /// The value below which `quarters` fourths of the events lie, 0 (the least) to 4 (the greatest). Interpolated
+    /// between neighbours, as pandas does.
     pub fn quartile(&self, quarters: u64) -> f64 {
         let gaps = (self.count() - 1) * quarters;
         let (low, high) = (self.nth(gaps / 4), self.nth(gaps.div_ceil(4)));
         low + (high - low) * (gaps % 4) as f64 / 4.0
     }
 
-    /// The n-th value in rising order, from 0.
+    /// The n-th value in ascending order, from 0.
     fn nth(&self, n: u64) -> f64 {
         let mut seen = 0;
         let beyond = |(_, count): &(&u32, &u64)| {
@@ -87,23 +87,23 @@ impl Values {
     }
 }
 
-/// The events that are counted, and how they are grouped.
+/// Selects the events that are counted, and their grouping.
 #[derive(Clone, Debug)]
 pub struct Filter {
     /// Grouping of the rows.
     pub by: By,
     /// Whether `uclamp.min` or `uclamp.max`.
     pub bound: Bound,
-    /// Events with a value of 0 count too.
+    /// Whether events with a value of 0 are counted.
     pub zeros: bool,
-    /// Threads of this name, or `NAME:PID`, only; of tasks.
+    /// Only events of threads with this name, or of the thread `NAME:PID`; `None`: all threads. Used for tasks only.
     pub task: Option<String>,
 }
 
-/// Reads a trace to its end: name and values of each row, CPUs by number, tasks by name.
+/// Reads a trace to its end. Returns name and values of each row: CPUs by number, tasks by name.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the trace cannot be read.
 pub fn rows<S: EventSource>(trace: &mut S, wanted: &Filter) -> Result<Vec<(String, Values)>, TraceError> {
     // CPUs sort by their number, tasks by their name.
     let mut rows = BTreeMap::<(u32, String), Values>::new();

@@ -9,18 +9,19 @@ use crate::TraceError;
 /// Characters of a string that an error shows.
 const SHOWN_MAX: usize = 40;
 
-/// What can be read at any place: a file, or bytes in memory.
+/// A source of bytes that can be read at any offset: a file, or bytes in memory.
 pub trait ReadAt {
-    /// Bytes from `at` on into `buffer`; how many there were, fewer only at the end.
+    /// Reads bytes from offset `at` on into `buffer`. Returns their number, which is smaller than `buffer` only at the
+    /// end.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize>;
 
-    /// Bytes in all.
+    /// Number of bytes.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     fn size(&self) -> io::Result<u64>;
 }
 
@@ -75,9 +76,9 @@ impl Order {
     }
 }
 
-/// Reads one thing after the other.
+/// Reads values one after another.
 pub struct Input<'a> {
-    /// What errors call it.
+    /// The name that errors use.
     pub name: &'a str,
     pub from: &'a dyn ReadAt,
     pub order: Order,
@@ -106,7 +107,7 @@ impl Input<'_> {
         }
     }
 
-    /// Passes `n` bytes by.
+    /// Skips `n` bytes.
     pub fn skip(&mut self, n: u64, what: &str) -> Result<(), TraceError> {
         if n > self.end.saturating_sub(self.at) {
             let left = self.end.saturating_sub(self.at);
@@ -153,7 +154,7 @@ impl Input<'_> {
         }
     }
 
-    /// These very bytes.
+    /// Reads exactly these bytes.
     pub fn literal(&mut self, literal: &str, what: &str) -> Result<(), TraceError> {
         let at = self.at;
         let bytes = self.bytes(literal.len() as u64, what)?;
@@ -164,7 +165,7 @@ impl Input<'_> {
     }
 }
 
-/// Bytes in an error.
+/// The beginning of the bytes, as an error shows it.
 pub fn shown(bytes: &[u8]) -> String {
     let start = &bytes[..bytes.len().min(SHOWN_MAX)];
     format!("\"{}\"", start.escape_ascii())

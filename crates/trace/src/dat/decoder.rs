@@ -90,10 +90,10 @@ pub struct EventText {
 }
 
 impl EventDecoder {
-    /// The decoder for an event format; none if the event is not used.
+    /// The decoder for an event format; `None` if the event is not used.
     ///
     /// # Errors
-    /// The name of a field that it should have.
+    /// If the format lacks a field; the error is its name.
     pub fn for_format(format: &Format) -> Result<Option<EventDecoder>, &'static str> {
         let field = |name: &'static str| format.field(name).cloned().ok_or(name);
         let task = || Ok::<ThreadFields, &'static str>((field("comm")?, field("pid")?));
@@ -146,7 +146,7 @@ impl EventDecoder {
         record.len() >= self.len
     }
 
-    /// Copies names and texts.
+    /// Copies the names and texts of a record.
     pub fn words(&self, record: &[u8], order: Order, words: &mut EventText) {
         let mut copy = |(comm, _): &ThreadFields, to: fn(&mut EventText) -> &mut String| {
             let text = to(words);

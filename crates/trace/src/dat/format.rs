@@ -15,27 +15,27 @@
 
 use super::bytes::Order;
 
-/// Bytes of a record.
+/// The largest record, bytes.
 const RECORD_MAX: usize = 1 << 20;
-/// Fields of an event, and bytes of a name; the kernel's have some dozens of either.
+/// The most fields of an event, and the longest name, bytes; the kernel's have some dozens of either.
 const FIELDS_MAX: usize = 512;
 const NAME_MAX: usize = 128;
 
-/// An event's format, but for how it is printed.
+/// An event's format, without its print format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     pub name: String,
     pub id: u16,
-    /// Those of every event (`common_`) first.
+    /// The fields; those of every event (`common_`) come first.
     pub fields: Vec<Field>,
 }
 
-/// A part of a record.
+/// A field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// As the format calls it.
+    /// Name of the field in the format.
     pub name: String,
-    /// From the start of the record.
+    /// Offset from the start of the record, bytes.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
@@ -43,19 +43,18 @@ pub struct Field {
     pub kind: Kind,
 }
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Number {
-        /// It may be negative.
+        /// Whether the number may be negative.
         signed: bool,
     },
-    /// Bytes up to a 0 or the end of the field; of the record, if the field has no size.
+    /// Bytes up to a 0 or the end of the field; up to the end of the record if the field has no size.
     Text,
-    /// Where such bytes are: offset in the low half, length in the high half. From the start of the record, or from the
-    /// end of the field.
+    /// Position of such bytes: offset in the low half, length in the high half.
     Elsewhere {
-        /// From the end of the field.
+        /// Whether the offset counts from the end of the field; else from the start of the record.
         relative: bool,
     },
 }

@@ -29,14 +29,14 @@ pub struct Layout {
     pub order: Order,
     pub page_size: u64,
     pub page: PageLayout,
-    /// Where each event has its number and the pid of who ran.
+    /// The fields with the number of the event and the pid of the running thread.
     pub common: Common,
     pub events: Events,
     pub tasks: Tasks,
     pub cpus: Vec<CpuPart>,
-    /// How its trace is compressed; none: it is not.
+    /// Compression of the trace; `None`: it is not compressed.
     pub packed: Option<Compression>,
-    /// What must be said of it.
+    /// Notes on the file.
     pub notes: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct CpuPart {
     pub size: u64,
 }
 
-/// Where a page has its time, the length of its data, and its data.
+/// Offset and size of a page's time and of the length of its data, and offset of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLayout {
     pub time: (usize, usize),
@@ -56,35 +56,35 @@ pub struct PageLayout {
     pub data: usize,
 }
 
-/// Fields that begin every record.
+/// The fields at the beginning of every record.
 #[derive(Clone, Debug)]
 pub struct Common {
     pub kind: Field,
     pub pid: Field,
-    /// Bits, of which some say that an interrupt was at work.
+    /// Bits, some of which are set in an interrupt.
     flags: Option<Field>,
-    /// Counts all events of a trace of ours: the order of those of one time.
+    /// Counts all events of one of our traces: the order of events with the same time.
     pub turn: Option<Field>,
 }
 
 impl Common {
-    /// Whether a hard or soft interrupt or an NMI was at work.
+    /// Whether the event happened in a hard or soft interrupt or an NMI.
     pub fn in_interrupt(&self, record: &[u8], order: Order) -> bool {
         self.flags.as_ref().is_some_and(|flags| in_interrupt(flags.number(record, order)))
     }
 }
 
-/// The events of which something is known, by their numbers.
+/// The known events, by number.
 #[derive(Default)]
 pub struct Events {
     by_id: Vec<Option<EventDecoder>>,
-    /// How many they are.
+    /// Number of known events.
     known: usize,
     common: Option<Common>,
 }
 
 impl Events {
-    /// What is known of an event.
+    /// The decoder of an event; `None` if the event is not known.
     pub fn get(&self, id: u64) -> Option<&EventDecoder> {
         self.by_id.get(usize::try_from(id).ok()?)?.as_ref()
     }
@@ -188,7 +188,7 @@ impl Tasks {
 }
 
 impl PageLayout {
-    /// Reads `header_page` and `header_event`.
+    /// Reads the parts `header_page` and `header_event`.
     pub fn read(input: &mut Input, page_size: u64) -> Result<PageLayout, TraceError> {
         input.literal("header_page\0", "header_page")?;
         let size = input.number(8, "the size of header_page")?;

@@ -12,26 +12,27 @@ use crate::source::passed_over;
 use crate::text::{Thread, TraceError, TraceEvent};
 use crate::EventSource;
 
-/// Gives the events of a trace.dat file, version 6 or 7, one by one. Memory: the layout, and some pages of each CPU.
+/// Reads the events of a trace.dat file, version 6 or 7, one by one. It keeps the layout and some pages of each CPU in
+/// memory.
 pub struct DatReader<R> {
     name: String,
     from: R,
     layout: Layout,
     streams: Vec<Stream>,
-    /// Where each CPU stands, the first event first.
+    /// Position of each CPU's stream, the first event first.
     heads: BinaryHeap<Reverse<StreamPosition>>,
-    /// Of compressed chunks, bytes.
+    /// Size of the compressed chunks in memory, bytes.
     memory: u64,
     words: EventText,
-    /// Of the last event given: its time, and its stream.
+    /// Time and stream of the last event.
     last: Option<(u64, usize)>,
-    /// The stream of the present event, which is to be read on.
+    /// The stream of the current event, which must be advanced before the next one.
     to_advance: Option<usize>,
     unknown: u64,
     short: u64,
 }
 
-/// Of one time those of a trace of ours go by their turns, others by their CPUs, as trace-cmd has it.
+/// Order of events. Of the same time, events of our traces are ordered by turn, others by CPU, as in trace-cmd.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct StreamPosition {
     time: u64,
@@ -40,7 +41,7 @@ struct StreamPosition {
 }
 
 impl<R: ReadAt> DatReader<R> {
-    /// `name` is what errors call the trace.
+    /// `name` is the name of the trace in errors.
     ///
     /// # Errors
     /// If the file is not a trace.dat file, or cannot be read up to its events.

@@ -52,7 +52,7 @@ fn written(text: &[u8], nr_cpus: usize) -> Vec<u8> {
     file
 }
 
-/// Every event of a file as words, and what is said of it.
+/// Every event of a file as text, and the notes on the file.
 fn read(file: Vec<u8>) -> Result<(Vec<String>, Vec<String>), TraceError> {
     read_all(&mut DatReader::new("t.dat", file)?)
 }

@@ -90,8 +90,7 @@ impl Importer<'_> {
         }
     }
 
-    /// A sleep ends, if the thread is asleep or on its way there: by an interrupt, or by who is current where that
-    /// happens.
+    /// Ends a sleep if the thread is asleep or about to be: by an interrupt, or by the thread that is current there.
     fn end_sleep(&mut self, event: &TraceEvent, wakee: u32, hint: Option<(u32, bool, bool)>) {
         let Some(task) = self.tasks.get_mut(&wakee) else { return };
         let since = match task.state {
@@ -120,8 +119,8 @@ impl Importer<'_> {
         self.step(wakee, ended);
     }
 
-    /// Whether who is current wakes, and not an interrupt that meets it. Where nothing tells the two apart, whom idle CPUs
-    /// wake too, one time in five or more, is taken to be woken by interrupts everywhere.
+    /// Whether the current thread is the waker, and not an interrupt. Where the trace does not show it, a thread that
+    /// idle CPUs wake in one of five cases or more is assumed to be woken by interrupts everywhere.
     fn by_thread(&mut self, event: &TraceEvent, wakee: u32, hint: Option<(u32, bool, bool)>) -> bool {
         let waker = event.context.pid;
         let runs = matches!(self.current[event.cpu as usize], Some((pid, _)) if pid == waker);

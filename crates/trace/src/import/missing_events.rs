@@ -25,19 +25,19 @@ use crate::text::{Thread, TraceEvent, TraceEventKind};
 /// An idle task with this many switches to it and no event of its own is taken to be unrecorded.
 const SWITCHES_MIN: u64 = 8;
 
-/// What is known of the idle task of a CPU.
+/// State of the idle task of a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Idler {
-    /// Since when it is current, ns of the trace.
+    /// Time since which it is current, ns of the trace; `None` if another thread is current.
     pub since: Option<u64>,
     /// Number of switches to it.
     entered: u64,
-    /// It has an event of its own.
+    /// Whether it has an event of its own.
     heard: bool,
 }
 
 impl Idler {
-    /// Notes a switch on the CPU, to its idle task or another.
+    /// Records a switch on the CPU, to its idle task or another.
     pub fn switched(&mut self, to_idle: bool, now: u64) {
         self.since = to_idle.then_some(now);
         self.entered += u64::from(to_idle);
@@ -54,7 +54,7 @@ pub enum InferredEvent {
         cpu: CpuId,
         /// Index of the thread.
         thread: u32,
-        /// Time, ns.
+        /// Time of the switch, ns of the trace.
         since: u64,
     },
     /// The thread left the CPU.
@@ -63,7 +63,7 @@ pub enum InferredEvent {
         cpu: CpuId,
         /// Index of the thread.
         thread: u32,
-        /// Time, ns.
+        /// Time at which the thread left, ns of the trace.
         at: u64,
     },
 }

@@ -66,11 +66,11 @@ pub struct Selection {
 /// Position of an event relative to the window of a [`Selection`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowPosition {
-    /// Before what is imported: of what it is about, only the state in which it leaves a CPU matters.
+    /// Before the window. Frequency and idle events and metadata are `Within` even there: they set the state of a CPU.
     Before,
     /// Within the imported window.
     Within,
-    /// After what is imported.
+    /// After the window.
     Behind,
 }
 
@@ -91,7 +91,7 @@ impl Selection {
     }
 }
 
-/// Counts of how sleeps ended and of what had to be guessed.
+/// Counts of how sleeps ended and of what was guessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sleeps that another thread ended.
@@ -112,7 +112,7 @@ pub struct Counts {
     pub appeared: u64,
     /// Part of `by_interrupt`: assumed because the thread is often woken from idle CPUs.
     pub by_habit: u64,
-    /// Threads whose priority changes.
+    /// Number of changes of a thread's priority.
     pub reprioritized: u64,
     /// Switches to threads of SCHED_DEADLINE.
     pub deadline: u64,
@@ -201,10 +201,10 @@ impl<'m> Importer<'m> {
         self.asked.names()
     }
 
-    /// One more event, and what it shows to have happened unseen, in that order.
+    /// Adds an event. Returns the missing events that it implies, in their order.
     ///
     /// # Errors
-    /// If it is of a CPU that the machine lacks.
+    /// If the event is of a CPU that the machine lacks.
     pub fn event(&mut self, event: &TraceEvent) -> Result<Vec<InferredEvent>, NoSuchCpu> {
         if event.cpu as usize >= self.current.len() {
             return Err(NoSuchCpu(event.cpu));
@@ -270,8 +270,8 @@ impl<'m> Importer<'m> {
         Recording { about, notes, threads: self.threads }
     }
 
-    /// Why what was seen so far cannot be run, if it lasts longer than any run; and where nothing happens, if but for that it
-    /// could.
+    /// Why the trace so far is too long to be run; `None` if it can be run. Names the longest time without events if
+    /// the trace would fit without it.
     pub fn too_long(&self) -> Option<String> {
         let lasts = self.since_origin(self.now);
         let beyond = lasts.checked_sub(MAX_DURATION_NS).filter(|beyond| *beyond > 0)?;
@@ -288,7 +288,7 @@ impl<'m> Importer<'m> {
         ))
     }
 
-    /// What must be said of a recording besides what its file says.
+    /// Notes on a recording beside those in its file.
     fn notes(&self) -> Vec<String> {
         let c = &self.counts;
         let ours = self.about.iter().any(|(key, _)| key == "sched");
@@ -372,7 +372,7 @@ impl<'m> Importer<'m> {
         let (index, comm) = (self.threads.len() as u32, short(thread.comm));
         let name = match self.pids.insert(thread.pid) {
             true => format!("{comm}-{}", thread.pid),
-            // Used again.
+            // The pid was used before.
             false => format!("{comm}-{}~{index}", thread.pid),
         };
         let kthread_cpu = kthread_cpu(comm).filter(|cpu| (*cpu as usize) < self.machine.nr_cpus());

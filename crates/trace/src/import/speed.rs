@@ -2,33 +2,33 @@
 
 use fairground_machine::{CpuId, IdleScope, Machine};
 
-/// A sleep of a CPU.
+/// A stay of a CPU in an idle state.
 #[derive(Clone, Copy)]
 struct Stay {
-    /// The idle state that it asked for.
+    /// Index of the requested idle state.
     asked: usize,
-    /// ns of the trace.
+    /// Start, ns of the trace.
     since: u64,
-    /// When it began to wake up, ns of the trace; `u64::MAX`: it sleeps.
+    /// Start of the wakeup of the CPU, ns of the trace; `u64::MAX`: the CPU still sleeps.
     left: u64,
 }
 
-/// What a trace has said of each CPU so far.
+/// State of each CPU, from the events so far.
 pub(super) struct Speeds<'m> {
     machine: &'m Machine,
-    /// By CPU, kHz; none: not known yet.
+    /// By CPU: frequency, kHz; `None`: not known yet.
     khz: Vec<Option<u32>>,
-    /// Its last sleep, by CPU.
+    /// By CPU: its last stay.
     stays: Vec<Stay>,
     speed_q20: Vec<u64>,
-    /// Threads of each core.
+    /// By CPU: the CPUs of its core.
     siblings: Vec<Vec<CpuId>>,
-    /// The speed of a CPU was used before the trace stated it.
+    /// Whether the speed of a CPU was used before the trace stated it.
     guessed: bool,
 }
 
 impl<'m> Speeds<'m> {
-    /// Every CPU awake and at its top frequency.
+    /// All CPUs awake and at their top frequency.
     pub fn new(machine: &'m Machine) -> Speeds<'m> {
         let n = machine.nr_cpus();
         let mut speeds = Speeds {

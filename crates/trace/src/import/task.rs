@@ -4,48 +4,48 @@ use fairground_machine::CpuId;
 use fairground_workload::recorded::{Step, Thread as Recorded};
 use fairground_workload::MAX_DURATION_NS;
 
-/// Work that one step may be, ps: in whole microseconds, as it is read again.
+/// Most work of one step, ps: a whole number of microseconds, because a file has microseconds.
 const LONGEST_PS: u64 = MAX_DURATION_NS / 1000 * 1_000_000;
 
-/// Where a thread is.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Current on this CPU.
     Running(CpuId),
-    /// Runnable, or about to be, since, ns of the trace.
+    /// Runnable, or about to be, since this time, ns of the trace.
     Waiting(u64),
-    /// Asleep since, ns of the trace.
+    /// Asleep since this time, ns of the trace.
     Asleep(u64),
-    /// Its end has begun: what follows is its last time on a CPU.
+    /// Exiting on this CPU: what follows is its last time on a CPU.
     Exiting(CpuId),
 }
 
-/// A thread that lives.
+/// A thread that has not exited.
 pub(super) struct Task {
-    /// Among the threads of the recording.
+    /// Index among the threads of the recording.
     pub index: u32,
     pub state: State,
-    /// An exec event marked the start of its program.
+    /// Whether an exec event marked the start of its program.
     pub exec_told: bool,
-    /// Its priority is known from an event.
+    /// Whether its priority is known from an event.
     pub prio_told: bool,
-    /// Woken on its way to sleep: what ended that sleep before it began.
+    /// The step that ended a sleep before the sleep began.
     pub roused: Option<Step>,
-    /// Woken while its waker's CPU idled.
+    /// Number of wakeups while the waker's CPU idled.
     pub woken_in_idle: u64,
-    /// Woken where a thread was current.
+    /// Number of wakeups where a thread was current.
     pub woken_in_thread: u64,
-    /// Something that it did was seen.
+    /// Whether the trace has an event that this thread caused.
     pub acts: bool,
-    /// It has left a CPU without an event.
+    /// Whether it has left a CPU without an event.
     pub has_left_unseen: bool,
-    /// It was seen to be switched to whenever it ran since it slept.
+    /// Whether every switch to it since its last sleep was recorded.
     pub seen_whole: bool,
-    /// Run since it slept, ns.
+    /// Run time since its last sleep, ns.
     run_ns: u64,
-    /// Of times between two sleeps that were seen whole: ns in all, how many.
+    /// Run time between two sleeps with all switches recorded: the sum, ns, and the number.
     whole: (u64, u64),
-    /// Work done that is not on the tape yet, work ns x 2^20.
+    /// Work done that is not in the recording yet, work ns x 2^20.
     work_q20: u64,
 }
 

@@ -317,8 +317,8 @@ fn who_turns_up_on_another_cpu_has_left_the_first_unseen() {
     assert_eq!(steps[4..], [Work(4_000_000), Until(290_000), Work(2_000_000), Rest]);
 }
 
-/// b, which runs 4 us, leaves CPU 1 unseen, and c, which runs 50 us, leaves it 10 us after b came: c did not begin before b had
-/// gone.
+/// b, which runs 4 us, leaves CPU 1 without an event. c, which runs 50 us, leaves it 10 us after b came: c did not
+/// begin before b had left.
 #[test]
 fn who_follows_one_that_left_unseen_begins_when_that_is_gone() {
     let once = |us, who, ns| switch(1, us, "idle", "R", who) + &switch(1, us + ns, who, "S", "idle");
@@ -416,7 +416,7 @@ fn a_cpu_that_the_machine_lacks_is_refused() {
 }
 
 proptest::proptest! {
-    /// Any order of a trace's lines is taken in, whatever it tells.
+    /// Any order of a trace's lines can be imported.
     #[test]
     fn no_order_of_events_is_too_strange(picks in proptest::collection::vec((0usize..15, 0u64..40), 0..60)) {
         let lines = "\

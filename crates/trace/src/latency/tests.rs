@@ -56,8 +56,8 @@ fn a_wait_begins_at_a_wakeup_or_a_preemption() {
     assert_eq!((all.runtime, all.count), (10 * ms, 3));
 }
 
-/// What `perf sched record` leaves of a thread that waits 103 us and 5 ms; what is woken as it goes to sleep at 1.006 s waits
-/// from then on.
+/// The events that `perf sched record` has of a thread that waits 103 us and 5 ms. A thread that is woken as it goes to
+/// sleep at 1.006 s waits from then on.
 #[test]
 fn without_sched_wakeup_a_wait_begins_at_sched_waking() {
     let text = [
@@ -108,7 +108,7 @@ fn tasks_of_one_name_are_taken_together() {
         switch("1.3", 0, "w:7", "S", "w:8"),
     ];
     let rows = read(&text.concat()).rows(By::Comm);
-    // 0.1 and 0.3 s.
+    // The waits are 0.1 s and 0.3 s.
     assert_eq!(rows, [row("w:(3)".into(), waits(200_000_000, 2, 400_000_000, (1_000_000_000, 1_300_000_000)))]);
 }
 
@@ -116,7 +116,7 @@ fn tasks_of_one_name_are_taken_together() {
 fn run_time_is_what_the_kernel_says_if_it_does() {
     let runtime = |ns: u64| format!("a-7 [0] 1.3: sched_stat_runtime: comm=a pid=7 runtime={ns} [ns]\n");
     let text = [switch("1.1", 0, "x:0", "R", "a:7"), runtime(5), runtime(6), switch("1.4", 0, "a:7", "S", "b:8")];
-    // b runs for 0.2 s of which the kernel tells nothing.
+    // b runs for 0.2 s without a sched_stat_runtime.
     let text = [text.concat(), switch("1.6", 0, "b:8", "S", "x:0")];
     let rows = read(&text.concat()).rows(By::Pid);
     assert_eq!((rows[0].name.as_str(), rows[0].waits.runtime), ("a:7", 11));

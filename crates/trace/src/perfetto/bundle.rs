@@ -30,9 +30,9 @@ const SLOTS: usize = 8;
 pub struct Bundles {
     described: EventDescriptors,
     pub order: EventSorter,
-    /// Events of other kinds.
+    /// Number of events of other kinds.
     pub unknown: u64,
-    /// Bundles before which events were lost.
+    /// Number of bundles before which events were lost.
     pub lost: u64,
     /// Some times are of another clock than CLOCK_BOOTTIME, without a snapshot to convert them.
     pub other_clock: bool,

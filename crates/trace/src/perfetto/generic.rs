@@ -18,7 +18,7 @@ const FIELD_UINT: u32 = 5;
 const DESCRIPTOR_ID: u32 = 1;
 const DESCRIPTOR_PROTO: u32 = 2;
 
-/// Of `DescriptorProto` and `FieldDescriptorProto`.
+/// Fields of `DescriptorProto` and `FieldDescriptorProto`.
 const PROTO_NAME: u32 = 1;
 const PROTO_FIELD: u32 = 2;
 const PROTO_FIELD_NAME: u32 = 1;
@@ -51,7 +51,7 @@ pub fn add(fields: &mut String, key: &str, value: &str) {
     fields.push_str(value);
 }
 
-/// A `GenericFtraceEvent`.
+/// Parses a `GenericFtraceEvent`.
 pub fn generic(message: &[u8]) -> Result<NamedFields, Fault> {
     let (mut name, mut fields) = (String::new(), String::new());
     for field in Fields::parse(message) {
@@ -90,7 +90,7 @@ struct Description {
 }
 
 impl EventDescriptors {
-    /// Takes a `GenericEventDescriptor` in.
+    /// Adds a `GenericEventDescriptor`.
     pub fn add(&mut self, message: &[u8]) -> Result<(), Fault> {
         let (mut id, mut proto) = (0, &[][..]);
         for field in Fields::parse(message) {

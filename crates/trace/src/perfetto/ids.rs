@@ -28,7 +28,7 @@ pub mod bundle {
     pub const GENERIC_DESCRIPTORS: u32 = 11;
 }
 
-/// `FtraceEventBundle.CompactSched`.
+/// Fields of `FtraceEventBundle.CompactSched`.
 pub mod compact {
     pub const SWITCH_TIMESTAMP: u32 = 1;
     pub const SWITCH_PREV_STATE: u32 = 2;

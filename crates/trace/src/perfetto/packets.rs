@@ -19,7 +19,7 @@ const GROWTH_FREE: u64 = 1 << 20;
 #[derive(Debug)]
 pub enum PacketError {
     Io(io::Error),
-    /// Something else was expected.
+    /// A packet is malformed.
     Fault(Fault),
 }
 

@@ -22,29 +22,29 @@ const SEQUENCES_MAX: usize = 1 << 16;
 const IDLE: &str = "<idle>";
 const NAMELESS: &str = "<...>";
 
-/// Of `ProcessTree`, and of its `Process` and `Thread`.
+/// Fields of `ProcessTree`, and of its `Process` and `Thread`.
 const TREE_PROCESSES: u32 = 1;
 const TREE_THREADS: u32 = 2;
 const ID: u32 = 1;
 const THREAD_NAME: u32 = 2;
 const PROCESS_CMDLINE: u32 = 3;
 
-/// Gives the events of a trace one by one, in the order of their times. Holds back up to half a million events (about
-/// 100 MiB): the file is not in that order.
+/// Reads the events of a trace one by one, in time order. Holds back up to half a million events (about 100 MiB),
+/// because the file is not in that order.
 pub struct PerfettoReader<R> {
     file: String,
     packets: Packets<R>,
     bundles: Bundles,
-    /// Names of threads by pid, and who runs by CPU, at the time that has been reached.
+    /// Names of threads by pid, and running threads by CPU, at the current time.
     names: BTreeMap<u32, Rc<str>>,
     running: BTreeMap<u32, u32>,
-    /// Packets before which others were lost.
+    /// Number of packets before which others were lost.
     dropped: u64,
-    /// The writers that have been met: of each one's first packet it is said that one before it was lost.
+    /// The writers so far. The first packet of each states that a packet before it was lost, which is ignored.
     sequences: BTreeSet<u32>,
-    /// Switches without a previous thread.
+    /// Number of switches without a previous thread.
     headless: u64,
-    /// No more packets come; the error to return after the events held back.
+    /// Whether the file has no more packets; the error to return after the events held back.
     ended: bool,
     trouble: Option<TraceError>,
     last: Option<Last>,
@@ -100,7 +100,7 @@ impl<R: BufRead> PerfettoReader<R> {
         }
     }
 
-    /// The packet come to.
+    /// Processes the current packet.
     fn take_in(&mut self) -> Result<(), Fault> {
         let (mut time, mut track_event, mut on) = (0, None, clock::BOOTTIME);
         let (mut sequence, mut dropped) = (0, false);
@@ -196,7 +196,7 @@ impl<R: BufRead> EventSource for PerfettoReader<R> {
             notes.push(format!("{file}: byte {at}: the last packet has no end: the trace is cut off"));
         }
         if bundles.other_clock {
-            notes.push(format!("{file}: events are on a clock of which nothing tells how it stands to others"));
+            notes.push(format!("{file}: events are on a clock whose offset to other clocks is unknown"));
         }
         notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{file}: {n} {what}")));
         notes.extend(passed_over(bundles.unknown).map(|note| format!("{file}: {note}")));

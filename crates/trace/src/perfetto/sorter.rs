@@ -20,7 +20,7 @@ const PACKET_EVENTS_MAX: usize = 1 << 19;
 /// An owned event, kept until its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PendingKind {
-    /// Who stops, where the trace tells; who starts, and its priority, where it tells that.
+    /// `prev` and `prio` are `None` where the trace does not have them.
     Switch {
         prev: Option<OwnedThread>,
         left: PrevState,
@@ -95,11 +95,11 @@ impl PendingKind {
 /// An event that is held back.
 #[derive(Clone, Debug)]
 pub struct PendingEvent {
-    /// ns.
+    /// Time, ns.
     pub time: u64,
-    /// Of events of one time, the one that comes first in the file is first.
+    /// Order in the file, for events of the same time.
     sequence: u64,
-    /// Where in the file.
+    /// Byte offset in the file.
     pub at: u64,
     pub cpu: u32,
     pub context: Context,
@@ -109,9 +109,9 @@ pub struct PendingEvent {
 /// The context in which an event happened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
-    /// None: the thread that runs by the switches so far.
+    /// Pid of the thread; `None`: the thread that runs by the switches so far.
     pub pid: Option<u32>,
-    /// An interrupt was at work; not so if nothing tells.
+    /// Whether an interrupt was active; false if the trace does not show it.
     pub in_interrupt: bool,
 }
 
@@ -136,7 +136,7 @@ impl PartialEq for PendingEvent {
 
 impl Eq for PendingEvent {}
 
-/// The events held back.
+/// Events that are held back, in time order.
 #[derive(Default)]
 pub struct EventSorter {
     heap: BinaryHeap<PendingEvent>,

@@ -19,7 +19,7 @@ use super::*;
 use crate::text::tests::words;
 use crate::{EventSource, FtraceText, Names, Reader, RuleNames, TraceError, TraceEventKind};
 
-/// Every event in words, and what is said of the trace.
+/// Every event as text, and the notes on the trace.
 fn read_all(mut source: impl EventSource) -> Result<(Vec<String>, Vec<String>), TraceError> {
     let mut events = Vec::new();
     while let Some(e) = source.next_event()? {
@@ -393,7 +393,7 @@ fn times_of_another_clock_are_told_since_boot() {
     assert!(events(&on(2, true))[0].starts_with("5500 "));
     let (actual, notes) = read(&on(2, false)).unwrap();
     assert!(actual[0].starts_with("1500 "));
-    assert_eq!(notes, ["t: events are on a clock of which nothing tells how it stands to others"]);
+    assert_eq!(notes, ["t: events are on a clock whose offset to other clocks is unknown"]);
 }
 
 /// As a frame of zstd that is not compressed: magic, no checksum, a window of 1 MiB, raw blocks.

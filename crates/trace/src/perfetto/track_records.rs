@@ -73,7 +73,7 @@ impl TrackRecord {
         Ok(())
     }
 
-    /// A list of dictionaries.
+    /// Parses reasons, a list of dictionaries.
     fn reasons(&mut self, message: &[u8]) -> Result<(), Fault> {
         for field in Fields::parse(message) {
             let (annotation::ARRAY_VALUES, reason) = field? else { continue };

@@ -1,9 +1,9 @@
 //! Protobuf's wire format: fields of a number and a value, of which four kinds are in use.
 
-/// A number takes no more bytes.
+/// Longest encoded number, bytes.
 const VARINT_MAX: usize = 10;
 
-/// The kinds of values.
+/// Wire types of values.
 const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const BYTES: u64 = 2;

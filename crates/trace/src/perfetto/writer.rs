@@ -22,7 +22,7 @@ const BUNDLE_BYTES: usize = 1 << 15;
 /// All packets are of one sequence, which must have a number.
 const SEQUENCE: u64 = 1;
 
-/// What is known of the hardware that no event tells.
+/// Properties of the hardware that no event contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hardware {
     /// Capacity (of 1024) and top frequency (kHz) of each CPU.
@@ -45,20 +45,20 @@ impl Hardware {
     }
 }
 
-/// A line of a viewer. Numbers of tracks are made of it: they must be unique and the same in every run.
+/// A line of a viewer. Its number is derived from it: numbers must be unique and the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Track {
-    /// What is said of the run.
+    /// Facts about the run.
     Run,
-    /// Above the decisions of all CPUs.
+    /// Parent of the decisions of all CPUs.
     AllDecisions,
     /// Decisions made on a CPU.
     Decisions(CpuId),
-    /// Marks that programs set.
+    /// Marks of programs.
     Marks,
-    /// What its clock lets a CPU do, of 1024.
+    /// Capacity of a CPU at its current frequency, of 1024.
     Capacity(CpuId),
-    /// Operating points below the top that cooling takes away.
+    /// Number of operating points below the top that cooling does not allow.
     Cooling(CpuId),
     Zone(u8),
     Rail(u16, EnergyPart),
@@ -114,20 +114,21 @@ impl Track {
     }
 }
 
-/// Writes events as they come. [`Self::finish`] tells whether all could be written.
+/// Writes events as they come. [`Self::finish`] returns the first failure.
 pub struct PerfettoTrace<W: Write> {
     recorder: Recorder,
-    /// Reasons are asked for.
+    /// Whether reasons of decisions are requested.
     why: bool,
     packets: Packets<W>,
-    /// Those of the decision that comes next, each a dictionary.
+    /// Reasons of the next decision, each a dictionary.
     reasons: Vec<Message>,
     /// The first failure to write; nothing is written after it.
     error: Option<io::Error>,
 }
 
 impl<W: Write> PerfettoTrace<W> {
-    /// Onto `out`, which should be buffered. `words`: the scheduler's. `why`: ask for the reasons of decisions.
+    /// Writes to `out`, which should be buffered. `words` has the scheduler's names of rules and notes. `why`: whether
+    /// reasons of decisions are requested.
     pub fn new(out: W, hardware: Hardware, names: Names, words: RuleNames, why: bool) -> Self {
         let recorder = Recorder::new(hardware.cpus.len(), names, words);
         let packets = Packets { out, hardware, cpu: 0, events: Message::default(), known: BTreeSet::new() };
@@ -166,10 +167,10 @@ impl<W: Write> PerfettoTrace<W> {
         }
     }
 
-    /// Flushes and gives the writer back.
+    /// Flushes and returns the writer.
     ///
     /// # Errors
-    /// The first failure to write.
+    /// If an event could not be written: the first failure.
     pub fn finish(mut self) -> io::Result<W> {
         self.catch_up(Time::MAX);
         if let Some(error) = self.error.take() {
@@ -223,7 +224,7 @@ impl<W: Write> Observer for PerfettoTrace<W> {
 struct Packets<W: Write> {
     out: W,
     hardware: Hardware,
-    /// Whose events are gathered.
+    /// The CPU of the events in `events`.
     cpu: CpuId,
     events: Message,
     /// Tracks that have been described.

@@ -72,8 +72,8 @@ fn each_round_of_each_phase_has_a_line() {
     assert_eq!(period, [1000, 1000, 2500, 1000, 1000, 2500]);
 }
 
-/// Two threads share a CPU, in turns of 4 ms: the second is to wake at 1.5 ms and gets it at 4 ms, and the first works
-/// the longer for it.
+/// Two threads share a CPU, in turns of 4 ms: the second should wake at 1.5 ms and runs at 4 ms, and the first takes
+/// longer because of it.
 #[test]
 fn waiting_for_a_cpu_is_seen() {
     let text = r#"{ "tasks": { "hog": { "loop": 1, "run": 20000 },

@@ -46,7 +46,7 @@ fn traces(task: &str) -> (Vec<u8>, Vec<u8>) {
     (text.0.take(), perfetto.0.take())
 }
 
-/// What is said: us, and the text.
+/// The marks of a trace: time, us, and text.
 fn said(text: &[u8]) -> Vec<(u64, String)> {
     let line = |line: &str| {
         let (head, said) = line.split_once(": print: tracing_mark_write: ")?;

@@ -1,4 +1,4 @@
-//! The fields of the events that are known, in the forms in which tools print them:
+//! The fields of known events, in the forms in which tools print them:
 //!
 //! ```text
 //! prev_comm=a b prev_pid=1 prev_prio=120 prev_state=1 next_comm=c next_pid=2 next_prio=120     raw
@@ -10,13 +10,13 @@
 //! cpu=0 path=(null) comm=a b pid=1 load=5 util=5 rbl_load=5 update_time=9000                  the same
 //! ```
 //!
-//! A name may hold anything: what follows it is looked for from the end.
+//! A name may contain any text, so the fields that follow it are searched from the end.
 
 use super::line::digits;
 use super::Thread;
 use crate::record::IDLE_EXIT;
 
-/// The kinds of events that are read, with their fields.
+/// The kinds of known events, with their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEventKind<'a> {
     /// A context switch (sched_switch).
@@ -30,8 +30,8 @@ pub enum TraceEventKind<'a> {
         /// The kernel's priority of `next`, if recorded: 100 to 139 is nice -20 to 19, 0 to 98 real time 99 to 1, -1
         /// a deadline.
         prio: Option<i32>,
-        /// How much later `next` runs, ns. 0 as recorded: the event stands where the switch is done. What [`AtDecision`]
-        /// gives stands where it is decided.
+        /// How much later `next` runs, ns. 0 as recorded: the event is at the end of the switch. Events that
+        /// [`AtDecision`] returns are at the decision.
         ///
         /// [`AtDecision`]: crate::AtDecision
         cost: u64,
@@ -89,16 +89,16 @@ pub enum TraceEventKind<'a> {
     Idle {
         /// CPU that the event is about.
         cpu: u32,
-        /// The state that it asks for; none: it leaves idle.
+        /// The idle state that the CPU requests; `None`: the CPU leaves idle.
         state: Option<u32>,
     },
     /// A clamped utilization was updated (uclamp_util_se, uclamp_util_cfs).
     Clamps {
-        /// The task; none: the run queue.
+        /// The task; `None`: the run queue.
         task: Option<Thread<'a>>,
         /// CPU of the run queue.
         cpu: u32,
-        /// Utilization as it is.
+        /// Utilization before clamping.
         util: u32,
         /// Utilization after clamping, 0 to 1024.
         clamped: u32,
@@ -109,15 +109,15 @@ pub enum TraceEventKind<'a> {
     },
     /// PELT signals were updated (sched_pelt_se, sched_pelt_cfs).
     Signals {
-        /// The task; none: the run queue.
+        /// The task; `None`: the run queue.
         task: Option<Thread<'a>>,
         /// CPU of the run queue.
         cpu: u32,
-        /// 1024 for a task of nice 0 that is always runnable; of a queue the sum.
+        /// Load: 1024 for a task of nice 0 that is always runnable; for a queue the sum over its tasks.
         load: u64,
         /// Utilization, 0 to 1024.
         util: u64,
-        /// 1024 for each task that is always runnable.
+        /// Runnable signal: 1024 for each task that is always runnable.
         runnable: u64,
     },
     /// A frequency change (cpu_frequency).
@@ -134,9 +134,9 @@ pub enum TraceEventKind<'a> {
 /// State in which a task leaves its CPU (prev_state).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrevState {
-    /// Still runnable: preempted, or it yielded.
+    /// The task is still runnable: it was preempted, or it yielded.
     Runnable,
-    /// Asleep in any state, or dead.
+    /// The task sleeps in any state, or is dead.
     Sleeping,
 }
 
@@ -151,7 +151,7 @@ impl PrevState {
 }
 
 impl TraceEventKind<'_> {
-    /// Whether it is about threads: a recording begins with the first such event.
+    /// Whether the event is about threads: a recording begins with the first such event.
     pub(crate) fn is_of_threads(&self) -> bool {
         match self {
             TraceEventKind::Switch { .. } | TraceEventKind::Waking { .. } | TraceEventKind::Wakeup { .. } => true,
@@ -164,7 +164,7 @@ impl TraceEventKind<'_> {
         }
     }
 
-    /// None if the event is not known; else what was expected of it.
+    /// Parses the fields of an event. `None` if the event is not known. The error states the expected fields.
     pub fn parse<'a>(event: &str, fields: &'a str) -> Result<Option<TraceEventKind<'a>>, &'static str> {
         let (parsed, expected) = match event {
             "sched_switch" => (switch(fields), "sched_switch with the name and pid of both tasks and the state of one"),
@@ -197,7 +197,7 @@ impl TraceEventKind<'_> {
             ),
             "cpu_frequency" => (frequency(fields), "cpu_frequency with state, cpu_id"),
             "print" | "tracing_mark_write" => {
-                // Field by field it has the address of who wrote before what was written.
+                // In a field-by-field form, the address of the writer comes before the text.
                 let said =
                     fields.strip_prefix("ip=").and_then(|f| f.split_once(" buf=")).map_or(fields, |(_, said)| said);
                 (Some(TraceEventKind::Print(said.strip_prefix("tracing_mark_write: ").unwrap_or(said))), "")

@@ -16,9 +16,9 @@ pub struct Line<'a> {
     pub is_perfs: bool,
     pub cpu: u32,
     pub in_interrupt: bool,
-    /// Time, ns.
+    /// Time of the trace clock, ns.
     pub time: u64,
-    /// Empty if it has no name (a traced function, a stack).
+    /// Name of the event; empty for a traced function or a stack.
     pub event: &'a str,
     pub fields: &'a str,
 }
@@ -85,7 +85,7 @@ fn tell_interrupt(flags: &str) -> bool {
     matches!(flags.as_bytes().get(2), Some(b'h' | b'H' | b's' | b'z' | b'Z'))
 }
 
-/// `SECONDS.FRACTION:` in ns.
+/// Parses `SECONDS.FRACTION:`, to ns.
 fn time(word: &str) -> Option<u64> {
     let (seconds, fraction) = word.strip_suffix(':')?.split_once('.')?;
     if seconds.is_empty() || fraction.is_empty() || fraction.len() > 9 {

@@ -6,7 +6,7 @@ fn read(text: &[u8]) -> Result<(Vec<String>, Vec<String>), TraceError> {
     read_all(&mut Reader::new("t", text))
 }
 
-/// Every event of a trace as words, and what is said of it at the end.
+/// Every event of a trace as text, and the notes on the trace.
 pub(crate) fn read_all(source: &mut impl EventSource) -> Result<(Vec<String>, Vec<String>), TraceError> {
     let mut events = Vec::new();
     while let Some(e) = source.next_event()? {

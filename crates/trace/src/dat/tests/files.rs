@@ -71,7 +71,7 @@ impl Packed {
         [sizes.concat(), packed].concat()
     }
 
-    /// Chunks of three pages.
+    /// Packs pages in chunks of three.
     fn chunks(self, pages: &[u8]) -> Vec<u8> {
         if self == Packed::No || pages.is_empty() {
             return pages.to_vec();

@@ -23,7 +23,7 @@ pub struct Field {
     pub kind: Kind,
 }
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Pid,
@@ -119,7 +119,7 @@ pub fn format(event: &Event) -> String {
     text + &format!("\nprint fmt: {print}\n")
 }
 
-/// All fields as `KEY=VALUE`.
+/// A print format with all fields as `KEY=VALUE`.
 fn print(fields: &[Field]) -> String {
     let words: Vec<String> = fields.iter().map(|f| format!("{}={}", f.key, f.kind.print())).collect();
     let arguments = fields.iter().map(|f| match f.kind {
@@ -146,7 +146,7 @@ const fn event(system: &'static str, name: &'static str, id: u16, fields: &'stat
 pub const PRINT: Event = Event {
     system: "ftrace",
     name: "print",
-    // As in every kernel.
+    // The number in every kernel.
     id: 5,
     fields: &[field("ip", Kind::U64), field("buf", Kind::Rest)],
     print: Some(r#""%ps: %s", (void *)REC->ip, REC->buf"#),

@@ -20,11 +20,11 @@ use self::record::{Encoder, Problem};
 use super::SIGNATURE;
 use crate::text::{Line, Thread};
 
-/// Limit of a line, bytes: a trace of ours has no longer one.
+/// Longest line, bytes: our traces have shorter ones.
 const LINE_MAX: u64 = 1 << 18;
 /// Characters of a line that an error shows.
 const SHOWN_MAX: usize = 120;
-/// The function that writes what processes say; at an address that a kernel could have.
+/// The function that writes trace_marker texts, at an address that a kernel could have.
 const KALLSYMS: &str = "ffffffff81000000 T tracing_mark_write\n";
 const HEADER_EVENT: &str = "# compressed entry header
 \ttype_len    :    5 bits
@@ -37,15 +37,15 @@ const HEADER_EVENT: &str = "# compressed entry header
 \tdata max type_len  == 28
 ";
 
-/// Why there is no file.
+/// Why no file was written.
 #[derive(Debug, Error)]
 pub enum DatError {
-    /// A line that does not occur in a trace of ours.
+    /// A line that does not occur in our traces.
     #[error("line {line} of the trace: expected {expected}, found {found:?}")]
     Line {
         /// Line number, from 1.
         line: u64,
-        /// What should be there.
+        /// Description of the expected text.
         expected: String,
         /// The text or value that was found.
         found: String,
@@ -55,9 +55,9 @@ pub enum DatError {
     Io(#[from] io::Error),
 }
 
-/// Writes what [`crate::FtraceText`] has written of a machine of `nr_cpus` CPUs onto `out`. `pages` is an empty file for
-/// what has to wait. A last line without an end is passed over. How many events had to be cut: a name has 15 bytes, what
-/// an event says 4 KB.
+/// Converts what [`crate::FtraceText`] wrote for a machine of `nr_cpus` CPUs and writes it to `out`. `pages` is an
+/// empty file for intermediate data. A last line without an end is skipped. Returns the number of events whose text was
+/// cut: a name has at most 15 bytes, a text 4 KB.
 ///
 /// # Errors
 /// If the text cannot be read, the file cannot be written, or the text is not a trace of ours.
@@ -118,12 +118,12 @@ fn head(tasks: &BTreeMap<u32, String>, used: &[bool], pages: &[u64]) -> Vec<u8> 
     formats(&mut head, used);
     head.extend((KALLSYMS.len() as u32).to_le_bytes());
     head.extend(KALLSYMS.bytes());
-    // No formats of printk.
+    // The file has no formats of printk.
     head.extend(0_u32.to_le_bytes());
     let tasks: String = tasks.iter().map(|(pid, comm)| format!("{pid} {comm}\n")).collect();
     push_text(&mut head, &tasks);
     head.extend((pages.len() as u32).to_le_bytes());
-    // No options.
+    // The file has no options.
     head.extend(b"options  \0\0\0flyrecord\0");
     let mut at = (head.len() + 16 * pages.len()).next_multiple_of(PAGE) as u64;
     for count in pages {
@@ -155,7 +155,7 @@ fn formats(head: &mut Vec<u8>, used: &[bool]) {
     }
 }
 
-/// `u64 size`, text.
+/// Appends the size of the text as u64, then the text.
 fn push_text(head: &mut Vec<u8>, text: &str) {
     head.extend((text.len() as u64).to_le_bytes());
     head.extend(text.bytes());

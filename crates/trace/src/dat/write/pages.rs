@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, Write};
 
 use crate::dat::bytes::ReadAt;
 
-/// Bytes of a page.
+/// Size of a page, bytes.
 pub const PAGE: usize = 4096;
-/// Bytes of a page before its data.
+/// Size of a page's header, bytes.
 const PAGE_HEAD: usize = 16;
 /// Bytes of a record for which a page always has room.
 pub const RECORD_MAX: usize = PAGE - PAGE_HEAD - 16;
@@ -124,7 +124,7 @@ pub struct PageFile<'a> {
 }
 
 impl PageFile<'_> {
-    /// Pages of each CPU.
+    /// Number of pages of each CPU.
     pub fn counts(&self) -> Vec<u64> {
         self.by_cpu.iter().map(|pages| pages.len() as u64).collect()
     }

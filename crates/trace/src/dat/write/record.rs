@@ -11,21 +11,21 @@ const MARK_WRITE: u64 = 0xffff_ffff_8100_0000;
 
 /// Encodes events as binary records of trace.dat.
 pub struct Encoder {
-    /// Of each of [`EVENTS`]: where its fields are, and where they end.
+    /// For each of [`EVENTS`]: offsets of its fields, and offset of their end.
     places: Vec<(Vec<usize>, usize)>,
-    /// Which of [`EVENTS`] there were so far.
+    /// Which of [`EVENTS`] have occurred so far.
     pub used: Vec<bool>,
     turn: u32,
     record: Vec<u8>,
-    /// Events of which a name or a text had to be cut.
+    /// Number of events with a name or a text that was cut.
     pub cut: u64,
 }
 
-/// What cannot be encoded.
+/// Why a line cannot be encoded.
 pub enum Problem {
-    /// It is not among [`EVENTS`].
+    /// The event is not one of [`EVENTS`].
     Event,
-    /// It lacks this field, or has it in another way.
+    /// The event lacks this field, or its value is invalid.
     Field(&'static str),
 }
 
@@ -35,13 +35,13 @@ impl Encoder {
         Encoder { places, used: vec![false; EVENTS.len()], turn: 0, record: Vec::new(), cut: 0 }
     }
 
-    /// The record of a line.
+    /// Encodes a line as a record.
     pub fn encode(&mut self, line: &Line) -> Result<&[u8], Problem> {
         let said = (line.event == "print").then(|| line.fields.strip_prefix("tracing_mark_write: ")).flatten();
         self.turn = self.turn.wrapping_add(1);
         match said {
             None => self.event(line, line.event, line.fields, |_| true)?,
-            // What has a format of its own needs no print.
+            // An event with a format of its own is not encoded as a print.
             Some(said) => {
                 let (name, fields) = said.split_once(": ").unwrap_or((said, ""));
                 if self.event(line, name, fields, |event| event.system == OURS).is_err() {
@@ -66,7 +66,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// What a process says.
+    /// Encodes a write to trace_marker.
     fn print(&mut self, line: &Line, said: &str) {
         let (_, end) = PRINT.offsets();
         self.begin(line, PRINT.id, end);
