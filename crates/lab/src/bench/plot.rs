@@ -8,7 +8,7 @@ use crate::page::escaped;
 
 /// Width and height of the picture.
 const SIZE: (f64, f64) = (980.0, 460.0);
-/// Of one panel's plot area.
+/// Width and height of one panel's plot area.
 const PANEL: (f64, f64) = (340.0, 330.0);
 /// Top edge of the panels.
 const TOP: f64 = 60.0;

@@ -53,7 +53,7 @@ pub struct Judge<'m> {
 }
 
 impl<'m> Judge<'m> {
-    /// For states of this machine.
+    /// A judge for states of this machine.
     pub fn new(machine: &'m Machine) -> Judge<'m> {
         Judge { machine, pricer: Pricer::new(machine) }
     }

@@ -69,7 +69,7 @@ pub struct Pricer<'m> {
 }
 
 impl<'m> Pricer<'m> {
-    /// For states of this machine.
+    /// A pricer for states of this machine.
     pub fn new(machine: &'m Machine) -> Pricer<'m> {
         Pricer { machine, efficient: machine.freq_domains.iter().map(efficient).collect() }
     }

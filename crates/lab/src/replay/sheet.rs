@@ -220,7 +220,7 @@ pub struct ReplayReport {
 }
 
 impl ReplayReport {
-    /// Of what was run: `results` is `[scheduler][seed]`.
+    /// The report on all runs: `results` is `[scheduler][seed]`.
     pub fn new(
         replay: &ReplayRunner,
         [machine, recording]: [&str; 2],

@@ -48,7 +48,7 @@ fn score(rows: usize, s: &Score) -> String {
     format!("| {rows} | {} | {} | {} of {} | {ours} | {zero} |", s.scored, s.hits, s.hits_of_changes, s.changes)
 }
 
-/// The rows of a mail, and what must be known to compare them.
+/// A table of the rows of a mail, with the notes that a comparison needs.
 pub(super) fn mail_table(result: &Reproduction, mail: &str) -> String {
     let mut out = quick(result);
     out.push_str("| row | published | ours | kind | verdict |\n|---|---|---|---|---|\n");

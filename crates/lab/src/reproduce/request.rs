@@ -26,10 +26,10 @@ pub struct Request {
     pub mail: String,
     /// Only the rows with one of these in their ids; all if there are none.
     pub rows: Vec<String>,
-    /// Pairs of runs per row; none: as many as a row needs, and [`SCORED_PAIRS_MIN`] or, for a first look, [`quick::SEEDS`]
-    /// where it does not say.
+    /// Pairs of runs per row. `None`: as many as the row states, else [`SCORED_PAIRS_MIN`], or [`quick::SEEDS`] for a
+    /// first look.
     pub seeds: Option<u64>,
-    /// Every row at the mail's own length.
+    /// Whether every row runs at the mail's own length.
     pub full_length: bool,
     /// Whether runs are shortened for a first look ([`quick`]).
     pub quick: bool,
@@ -42,30 +42,30 @@ pub struct Request {
 /// Analyses beyond the rows themselves.
 #[derive(Clone, Debug, Default)]
 pub struct Supplements {
-    /// Each row's change split by [`crate::cost_attribution::TERMS`].
+    /// Whether each row's change is split by [`crate::cost_attribution::TERMS`].
     pub attribute_costs: bool,
-    /// Each row's change split by features ([`crate::ablation`]).
+    /// Whether each row's change is split by features ([`crate::ablation`]).
     pub each_feature: bool,
-    /// Number of points at which parameters that a mail leaves open are drawn; none: not varied.
+    /// Number of points at which parameters that a mail leaves open are drawn; `None`: they are not varied.
     pub robustness: Option<u16>,
     /// Pairs of runs at each point.
     pub robustness_seeds: u64,
-    /// With every estimate of the machines perturbed ([`crate::sensitivity`]).
+    /// Whether rows also run with each estimate of the machines perturbed ([`crate::sensitivity`]).
     pub sensitivity: bool,
-    /// Of these rows only, by parts of their ids; all if there are none.
+    /// The rows for this, by parts of their ids; empty: all rows.
     pub sensitivity_rows: Vec<String>,
-    /// Pairs of runs with each.
+    /// Pairs of runs with each perturbation.
     pub sensitivity_seeds: u64,
 }
 
 /// Why published rows cannot be repeated.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RequestError {
-    /// The mail, or its file.
+    /// The mail does not exist, or its file is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Published(#[from] PublishedError),
-    /// No row was asked for.
+    /// No row matches the request.
     #[error("no published row has {parts} in its id")]
     #[diagnostic(help("ids are {example} and so on"))]
     NoRow {

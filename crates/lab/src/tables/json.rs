@@ -23,7 +23,7 @@ struct Document<'a> {
     /// All settings of the base, and of the test.
     base_settings: &'a Settings,
     test_settings: &'a Settings,
-    /// Number of seeds asked for.
+    /// Number of requested seeds.
     seeds: usize,
     /// Base and test made the same run with every seed.
     identical: bool,
