@@ -11,15 +11,15 @@ use crate::record::DECIDED;
 use crate::text::value;
 use crate::{TraceEvent, TraceEventKind};
 
-/// Gives the events of a trace with each switch where it was decided. Traces of a kernel stay as they are.
+/// Moves each switch in a trace to the time of its decision. Traces of a kernel do not change.
 #[derive(Clone, Debug, Default)]
 pub struct AtDecision {
-    /// By CPU, switches that were given and whose sched_switch is still to come.
+    /// By CPU: number of switches that were returned and whose sched_switch has not come yet.
     given: BTreeMap<u32, u64>,
 }
 
 impl AtDecision {
-    /// The event as it is to be understood; none for a sched_switch that was given before.
+    /// The event to use instead; `None` for the sched_switch of a switch that was returned at its decision.
     pub fn event<'a>(&mut self, event: &TraceEvent<'a>) -> Option<TraceEvent<'a>> {
         match event.what {
             TraceEventKind::Print(text) => {

@@ -107,15 +107,15 @@ impl Shift {
 pub struct Diff {
     /// Number of pairs of corresponding decisions.
     pub pairs: u64,
-    /// Pairs that choose the same CPU.
+    /// Number of pairs that choose the same CPU.
     pub agree: u64,
-    /// Of these, pairs that come to it by rules of different names.
+    /// Number of these pairs that choose it by rules of different names.
     pub other_rule: u64,
-    /// Pairs before the first that differs, in the order of base.
+    /// Number of pairs before the first that differs, in the order of the base trace.
     pub agree_before: u64,
-    /// The first that differs: its place in base and in test, counted from 0.
+    /// Index of the first placement that differs in the base and in the test, from 0; `None` if no pair differs.
     pub first: Option<(usize, usize)>,
-    /// By rule, in the order of names' appearance.
+    /// Decisions by rule, in the order in which names appear.
     pub shifts: Vec<Shift>,
 }
 

@@ -204,7 +204,7 @@ impl Rails {
         rows
     }
 
-    /// What must be said beside the rows.
+    /// Notes on the rows.
     pub fn notes(&self) -> Vec<String> {
         let note = format!(
             "{} readings of meters show less, or are earlier, than those before: the trace is not one run in time order",

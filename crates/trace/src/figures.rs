@@ -80,7 +80,7 @@ impl Figures {
         }
     }
 
-    /// One more event. `index` knows the threads that live, by pid.
+    /// Adds an event. `index` maps the pid of a live thread to its index in the recording.
     pub fn event(&mut self, event: &TraceEvent, index: &mut dyn FnMut(u32) -> Option<u32>) {
         let Some(event) = &self.order.event(event) else { return };
         self.last = event.time.max(self.last);
@@ -196,7 +196,7 @@ pub struct ThreadMatcher {
 }
 
 impl ThreadMatcher {
-    /// For a run of `recording` that has not begun.
+    /// A matcher for a run of `recording` that has not begun.
     pub fn from_recording(recording: &Recording) -> ThreadMatcher {
         let roots = (0..).zip(&recording.threads).filter(|(_, t)| t.born_on.is_some()).map(|(i, _)| i).collect();
         let children = |t: &fairground_workload::recorded::Thread| {

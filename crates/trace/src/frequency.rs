@@ -110,7 +110,7 @@ impl Frequencies {
         rows
     }
 
-    /// What must be said beside the rows.
+    /// Notes on the rows.
     pub fn notes(&self) -> Vec<String> {
         let note =
             format!("{} changes of a clock come before the one before: the trace is not in time order", self.backwards);

@@ -26,7 +26,8 @@ pub struct FtraceText<W: Write> {
 }
 
 impl<W: Write> FtraceText<W> {
-    /// Onto `out`, which should be buffered. `words`: the scheduler's. `why`: ask for the reasons of decisions.
+    /// Writes to `out`, which should be buffered. `words` has the scheduler's names of rules and notes. `why`: whether
+    /// reasons of decisions are requested.
     pub fn new(out: W, nr_cpus: usize, names: Names, words: RuleNames, why: bool) -> Self {
         FtraceText { out, recorder: Recorder::new(nr_cpus, names, words), why, error: None }
     }

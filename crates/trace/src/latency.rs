@@ -273,7 +273,7 @@ impl Latency {
         sums.into_iter().map(|(comm, (pids, waits))| row(name(comm, &pids), waits)).collect()
     }
 
-    /// What must be said beside the rows.
+    /// Notes on the rows.
     pub fn notes(&self) -> Vec<String> {
         let counted = [
             (

@@ -62,7 +62,7 @@ impl Names {
         })
     }
 
-    /// The index of its template; none if the workload has none for it.
+    /// Index of the task's template; `None` if the workload has none for it.
     pub(crate) fn template(&self, task: TaskId) -> Option<SpecId> {
         self.tasks.get(task as usize).map(|walk| walk.spec).filter(|spec| *spec != SpecId::MAX)
     }
@@ -74,7 +74,7 @@ impl Names {
 }
 
 impl Walk {
-    /// The template of the next child; none if the program spawns no more.
+    /// The template of the next child; `None` if the program spawns no more.
     fn next_child(&mut self, specs: &[TaskSpec]) -> Option<SpecId> {
         let program = &specs.get(self.spec as usize)?.program;
         while self.pending.0 == 0 {

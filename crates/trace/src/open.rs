@@ -42,7 +42,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Bytes read so far, and the size of the file; none for a pipe.
+    /// Bytes read so far, and the size of the file; `None` for a pipe.
     pub fn bytes_and_size(&self) -> Option<(u64, u64)> {
         self.size.map(|size| (self.read.get().min(size), size))
     }

@@ -28,7 +28,7 @@ impl Recording {
         &self.tables
     }
 
-    /// As a trace, which errors call `name`.
+    /// A source with the events of the run. `name` is the name of the trace in errors.
     pub fn source(&self, name: &str) -> impl EventSource + '_ {
         Reader::new(name, BufReader::new(Lines::new(self)))
     }
@@ -54,7 +54,7 @@ pub struct RecordingFile<W> {
 }
 
 impl<W: Write> RecordingFile<W> {
-    /// Onto `out`, which should be buffered.
+    /// Writes to `out`, which should be buffered.
     pub fn new(out: W, tables: EventTables) -> RecordingFile<W> {
         RecordingFile { tables, out }
     }
@@ -109,7 +109,7 @@ impl<'a> Lines<'a> {
         Lines { head: recording.head.iter(), tables, line: Vec::new(), read: 0 }
     }
 
-    /// Makes the next line; none are left if it is empty then.
+    /// Makes the next line; it is empty if no more events are left.
     fn next(&mut self) -> io::Result<()> {
         self.line.clear();
         self.read = 0;

@@ -47,7 +47,7 @@ pub struct RtappLog<W: Write> {
 }
 
 impl<W: Write> RtappLog<W> {
-    /// Onto `out`, which should be buffered. `plan` is of `workload`.
+    /// Writes to `out`, which should be buffered. `plan` is the log plan of `workload`.
     pub fn new(out: W, plan: Arc<LogPlan>, workload: Arc<Workload>) -> Self {
         let rounds = Rounds::new(plan, workload);
         RtappLog { out, rounds, files: Vec::new(), forks: BTreeMap::new(), started: 0, error: None }

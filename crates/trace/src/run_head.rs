@@ -1,8 +1,8 @@
-//! The head of a trace of ours: what it says of the run that made it.
+//! The head of one of our traces: facts about the run that made it.
 
 use crate::{EventSource, TraceError, TraceEventKind};
 
-/// TraceEventKind the first lines of a trace of `fairground run` say; empty for other traces.
+/// Facts and notes in the first lines of a trace of `fairground run`; empty for other traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunHead {
     meta: Vec<(String, String)>,
@@ -13,7 +13,7 @@ impl RunHead {
     /// Reads a source up to the first event that does not belong to the head.
     ///
     /// # Errors
-    /// A source that cannot be read.
+    /// If the source cannot be read.
     pub fn read(source: &mut dyn EventSource) -> Result<RunHead, TraceError> {
         let mut head = RunHead::default();
         while let Some(event) = source.next_event()? {

@@ -39,7 +39,7 @@ impl<S: EventSource + ?Sized> EventSource for Box<S> {
     }
 }
 
-/// The note that `unknown` events were skipped; none if there are none.
+/// The note that `unknown` events were skipped; `None` if `unknown` is 0.
 pub(crate) fn passed_over(unknown: u64) -> Option<String> {
     (unknown > 0).then(|| format!("{unknown} events of other kinds were passed over"))
 }

@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A percentile of its waits by nearest rank, ns; none without waits.
+    /// A percentile of the waits by nearest rank, ns; `None` without waits.
     pub fn quantile(&self, percent: u64) -> Option<u64> {
         let rank = (self.each.len() as u64 * percent).div_ceil(100).max(1);
         self.each.get(rank as usize - 1).copied()

@@ -122,7 +122,7 @@ impl Field {
         }
     }
 
-    /// The bytes of text in a record; none of those that would lie outside it.
+    /// The bytes of text in a record; empty if they would be outside it.
     pub fn text<'a>(&self, record: &'a [u8], order: Order) -> &'a [u8] {
         let bytes = match self.kind {
             Kind::Elsewhere { relative } => {

@@ -16,9 +16,9 @@
 use super::bytes::Order;
 use super::layout::PageLayout;
 
-/// Of the length of data: events were lost.
+/// Bit in the length of the data: events were lost.
 const LOST: u64 = 1 << 31;
-/// Their number follows the data.
+/// Bit in the length of the data: the number of lost events follows the data.
 const LOST_COUNTED: u64 = 1 << 30;
 const LENGTH: u64 = (1 << 27) - 1;
 
@@ -59,7 +59,7 @@ pub enum PageItem {
 }
 
 impl Page {
-    /// Of the page of which `buffer` has all from `start` to `end`. None if that is too short for a page.
+    /// Reads the header of the page at `start` to `end` in `buffer`. `None` if that is too short for a page.
     pub fn open(
         buffer: &[u8],
         start: usize,

@@ -77,7 +77,7 @@ impl Stream {
         }
     }
 
-    /// Goes to the next record: its time; none at the end.
+    /// Advances to the next record. Returns its time; `None` at the end.
     pub fn advance(&mut self, shared: &mut FileContext) -> Result<Option<u64>, TraceError> {
         let order = shared.layout.order;
         loop {

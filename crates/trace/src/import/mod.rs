@@ -59,7 +59,7 @@ pub struct Selection {
     pub parts: Vec<String>,
     /// Start of the window, ns after the trace's first event.
     pub from_ns: u64,
-    /// End of the window, ns after the trace's first event; none: the end of the trace.
+    /// End of the window, ns after the trace's first event; `None`: the end of the trace.
     pub to_ns: Option<u64>,
 }
 
@@ -191,12 +191,12 @@ impl<'m> Importer<'m> {
         self.counts
     }
 
-    /// Parts of names that were asked for and that no thread had so far.
+    /// Requested parts of names that no thread has had so far.
     pub fn missed(&self) -> impl Iterator<Item = &str> {
         self.asked.unmatched_parts()
     }
 
-    /// Names of threads that parts were held against so far; none if no parts were asked for.
+    /// Names of threads that were compared with the requested parts so far; empty if no parts were requested.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.asked.names()
     }
@@ -330,7 +330,7 @@ impl<'m> Importer<'m> {
         }
     }
 
-    /// One more step of a thread, after the work it has done until now.
+    /// Adds a step to a thread, after the work it has done until now.
     fn step(&mut self, pid: u32, step: Step) {
         if let Some(task) = self.tasks.get_mut(&pid) {
             task.flush(&mut self.threads);
@@ -363,7 +363,7 @@ impl<'m> Importer<'m> {
         thread.pid != 0 && !is_stopper(thread.comm) && self.asked.matches(thread.comm)
     }
 
-    /// The index of a new thread; none if there are too many.
+    /// Adds a thread. Returns its index; `None` if there are too many.
     fn enlist(&mut self, thread: Thread, born_on: Option<CpuId>, state: State) -> Option<u32> {
         if self.threads.len() as u64 == MAX_TASKS {
             self.counts.too_many += 1;
@@ -382,7 +382,7 @@ impl<'m> Importer<'m> {
     }
 }
 
-/// As much of a name as is kept.
+/// The beginning of a name, at most `NAME_MAX` bytes, cut between characters.
 fn short(comm: &str) -> &str {
     let end = (0..=NAME_MAX.min(comm.len())).rev().find(|end| comm.is_char_boundary(*end)).unwrap_or(0);
     &comm[..end]

@@ -74,7 +74,7 @@ impl<'m> Speeds<'m> {
         self.siblings(cpu).into_iter().for_each(|cpu| self.update(cpu));
     }
 
-    /// It is awake: how long that took, ns; none if it was not seen to sleep.
+    /// Wakes a CPU up. Returns the duration of its wakeup, ns; `None` if it is not asleep.
     pub fn wake_up(&mut self, cpu: CpuId, now: u64) -> Option<u64> {
         if !self.sleeps(cpu) {
             return None;
@@ -98,8 +98,9 @@ impl<'m> Speeds<'m> {
         self.stays[cpu as usize].left == u64::MAX
     }
 
-    /// How long a CPU that is awake now took to wake up, ns: from the state it asked for, if that is its own or when it
-    /// began its whole cluster asked for it; else from the next shallower one of which that is true.
+    /// Duration of the wakeup of a CPU that is awake now, ns. It is that of the requested state if the state is the
+    /// CPU's own, or if the whole cluster had requested it when the wakeup began; else that of the next shallower state
+    /// for which this is true.
     fn wake_ns(&self, cpu: CpuId, now: u64) -> u64 {
         let states = self.machine.idle_states(cpu);
         let cluster = &self.machine.clusters[self.machine.cpus[cpu as usize].cluster as usize];
@@ -115,7 +116,7 @@ impl<'m> Speeds<'m> {
         held.map_or(0, |(_, state)| state.wake_ns)
     }
 
-    /// As the engine has it.
+    /// Updates the speed of a CPU, with the engine's formula.
     fn update(&mut self, cpu: CpuId) {
         let hw = &self.machine.cpus[cpu as usize];
         let top = self.machine.freq_domains[hw.freq_domain as usize].opps.last().map_or(1, |o| u64::from(o.khz));
@@ -128,7 +129,7 @@ impl<'m> Speeds<'m> {
         self.speed_q20[cpu as usize] = (alone.saturating_mul(throughput) / (1000 * threads)).max(1);
     }
 
-    /// Note on frequencies that had to be guessed; none if all are in the trace.
+    /// A note on frequencies that were guessed; `None` if the trace has all.
     pub fn notes(&self) -> Option<String> {
         let untold = self.khz.iter().filter(|khz| khz.is_none()).count();
         (self.guessed && untold > 0)

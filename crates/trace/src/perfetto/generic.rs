@@ -6,7 +6,7 @@ use super::bundle::{NAME_MAX, PRINT_MAX};
 use super::wire::{Fault, Fields, Wire};
 use crate::source::push_sanitized;
 
-/// Of `GenericFtraceEvent` and its `Field`.
+/// Fields of `GenericFtraceEvent` and of its `Field`.
 const EVENT_NAME: u32 = 1;
 const FIELD: u32 = 2;
 const FIELD_NAME: u32 = 1;
@@ -131,7 +131,7 @@ impl EventDescriptors {
     }
 }
 
-/// Of an event or a field.
+/// Reads the name of an event or a field.
 fn named(bytes: &[u8]) -> Result<String, Fault> {
     match bytes.len() {
         0..=NAME_MAX => Ok(text(bytes)),

@@ -19,7 +19,7 @@ impl Message {
         self.varint(n);
     }
 
-    /// As int32 and int64 are: in two's complement of 64 bits.
+    /// Writes a number like int32 and int64: in two's complement of 64 bits.
     pub fn signed(&mut self, field: u32, n: i64) {
         self.number(field, n as u64);
     }
@@ -75,7 +75,7 @@ pub type Fault = &'static str;
 pub enum Wire<'a> {
     Number(u64),
     Bytes(&'a [u8]),
-    /// Of a fixed width: no field that is read has it.
+    /// A value of a fixed width; no field that is read has one.
     Fixed,
 }
 

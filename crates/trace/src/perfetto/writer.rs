@@ -102,7 +102,7 @@ impl Track {
         matches!(self, Track::Decisions(_)).then_some(Track::AllDecisions)
     }
 
-    /// Of what a counter counts; none: the track has events.
+    /// Unit of a counter; `None`: the track has events.
     fn unit(self) -> Option<&'static str> {
         match self {
             Track::Run | Track::AllDecisions | Track::Decisions(_) | Track::Marks => None,
@@ -292,7 +292,7 @@ impl<W: Write> Packets<W> {
         self.instant(record, Track::Marks, "marks", name.trim_end(), &mut Vec::new())
     }
 
-    /// What a CPU can do at a frequency; none: its top.
+    /// Writes the capacity of a CPU at a frequency, kHz; `None`: its top frequency.
     fn capacity(&mut self, time: Time, cpu: CpuId, khz: Option<u32>) -> io::Result<()> {
         let Some(&(capacity, top)) = self.hardware.cpus.get(cpu as usize) else { return Ok(()) };
         let now = u64::from(capacity) * u64::from(khz.unwrap_or(top)) / u64::from(top).max(1);

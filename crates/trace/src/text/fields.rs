@@ -246,7 +246,7 @@ fn migrate(fields: &str) -> Option<TraceEventKind<'_>> {
     Some(TraceEventKind::Migrate { task, from: cpu("orig_cpu=")?, to: cpu("dest_cpu=")? })
 }
 
-/// As the kernel prints it, or field by field, where the parent's are called otherwise.
+/// Parses the kernel's form, and the field-by-field form, in which the parent's fields have other names.
 fn fork(fields: &str) -> Option<TraceEventKind<'_>> {
     let (fields, pid) = match fields.strip_prefix("parent_comm=") {
         Some(fields) => (fields, " parent_pid="),

@@ -60,7 +60,7 @@ pub enum DatError {
 /// cut: a name has at most 15 bytes, a text 4 KB.
 ///
 /// # Errors
-/// If the text cannot be read, the file cannot be written, or the text is not a trace of ours.
+/// If the text cannot be read, the file cannot be written, or the text is not one of our traces.
 pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl Write) -> Result<u64, DatError> {
     let mut pages = Pages::new(nr_cpus, pages);
     let mut tasks = BTreeMap::new();

@@ -137,7 +137,7 @@ fn put(record: &mut Vec<u8>, field: &Field, value: &str, at: usize) -> Result<bo
     Ok(true)
 }
 
-/// As much of it as `most` bytes hold, whole characters.
+/// The beginning of `text`, at most `most` bytes, cut between characters.
 fn cut(text: &str, most: usize) -> &[u8] {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     &text.as_bytes()[..end]
