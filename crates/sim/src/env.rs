@@ -399,7 +399,7 @@ impl Env {
         }
     }
 
-    /// Whether an observer wants [`EventKind::Clamps`]. A scheduler must decide the same in both cases.
+    /// Whether an observer wants [`crate::EventKind::Clamps`]. A scheduler must decide the same in both cases.
     pub fn wants_clamps(&self) -> bool {
         self.wants_clamps
     }
@@ -411,12 +411,12 @@ impl Env {
         }
     }
 
-    /// For the engine and for tests of schedulers: whether an observer wants [`EventKind::Clamps`].
+    /// For the engine and for tests of schedulers: whether an observer wants [`crate::EventKind::Clamps`].
     pub fn want_clamps(&mut self, wanted: bool) {
         self.wants_clamps = wanted;
     }
 
-    /// Whether PELT signals are reported ([`EventKind::Signals`]). A scheduler must decide the same in both cases.
+    /// Whether PELT signals are reported ([`crate::EventKind::Signals`]). A scheduler must decide the same in both cases.
     pub fn wants_signals(&self) -> bool {
         self.wants_signals
     }
@@ -428,7 +428,7 @@ impl Env {
         }
     }
 
-    /// For the engine and for tests of schedulers: whether [`EventKind::Signals`] are reported.
+    /// For the engine and for tests of schedulers: whether [`crate::EventKind::Signals`] are reported.
     pub fn want_signals(&mut self, wanted: bool) {
         self.wants_signals = wanted;
     }

@@ -48,9 +48,9 @@ impl Distribution {
 /// Distributions of regret by two measures of power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distributions {
-    /// By the kernel's energy model ([`Price::model_mw`]), percent.
+    /// By the kernel's energy model (`Price::model_mw`), percent.
     pub model: Distribution,
-    /// By the simulated machine ([`Price::power_mw`]), percent.
+    /// By the simulated machine (`Price::power_mw`), percent.
     pub power: Distribution,
 }
 

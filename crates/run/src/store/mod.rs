@@ -10,11 +10,11 @@
 //!
 //! **Writers.** Any number of processes read and write at once; SQLite lets one commit at a time. A finished run is one
 //! transaction: a process that is killed loses no finished run. In case the computer loses power, everything is synced
-//! once in [`SYNC`]: to wait for the disk after each run would make short runs several times as long.
+//! once in `SYNC`: to wait for the disk after each run would make short runs several times as long.
 //!
-//! **Damage.** Each result carries a checksum over its key and content ([`record`]), each entry of the table of keys
+//! **Damage.** Each result carries a checksum over its key and content (`record`), each entry of the table of keys
 //! one over key and place. A result that is not what was written under its key is damaged: a message names it, and its
-//! run is made again. On opening, the structure of the database (up to [`CHECKED_WHOLE`], beyond it that of the table
+//! run is made again. On opening, the structure of the database (up to `CHECKED_WHOLE`, beyond it that of the table
 //! of keys) and all entries are checked. A database that SQLite cannot read is put aside under another name, and its
 //! readable results are copied to a new one.
 //!
