@@ -68,8 +68,8 @@ static u32 pick_for_packing(const struct fg_sys *sys, const struct fg_balance *b
 }
 
 /*
- * Whether the group g in s->other is busier than the busiest so far. A misfit group that dst_cpu cannot help is not. Of
- * the others, groups of different types compare by type alone.
+ * Whether the group g in s->other is busier than the busiest so far; never a misfit group that dst_cpu cannot help.
+ * Other groups of different types compare by type alone.
  */
 static u32 pick_busiest_old(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s,
 			    const struct fg_group *g)

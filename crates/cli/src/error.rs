@@ -23,7 +23,7 @@ pub enum End {
 /// Why a command fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// Exit status 1: a run failed.
+    /// Exit status 1: a run failed, or a result could not be written.
     Run(Report),
     /// Exit status 2: the input or the command line is wrong.
     Input(Report),

@@ -14,7 +14,7 @@ pub enum FairError {
         name: String,
         /// The whole name of the scheduler, as the user wrote it.
         text: String,
-        /// The valid name that is most similar; `None` if none is similar.
+        /// The valid name to suggest; `None` if none is similar.
         nearest: Option<String>,
         /// All valid names, as text.
         known: String,
@@ -25,7 +25,7 @@ pub enum FairError {
     UnknownFeature {
         /// The name that was not found.
         name: String,
-        /// The whole name of the scheduler, as the user wrote it.
+        /// The whole name of the scheduler, or all changes to it, as the user wrote them.
         text: String,
         /// The valid name that is most similar; `None` if none is similar.
         nearest: Option<String>,
@@ -45,7 +45,7 @@ pub enum FairError {
     BadForm {
         /// The part of the name that has the wrong form.
         given: String,
-        /// The whole name of the scheduler, as the user wrote it.
+        /// The whole name of the scheduler, or all changes to it, as the user wrote them.
         text: String,
         /// What is wrong and what was expected.
         problem: String,
@@ -61,9 +61,9 @@ pub enum FairError {
     /// Two features that cannot stand together.
     #[error("feature `{feature}` {relation} `{other}`")]
     Conflict {
-        /// Name of the feature in conflict with `other`.
+        /// Name of the feature that needs or excludes `other`; `name=value` if only this value does.
         feature: String,
-        /// How the features are related: `excludes` or `needs`.
+        /// `excludes` or `needs`.
         relation: &'static str,
         /// Name of the other feature.
         other: String,
@@ -71,9 +71,9 @@ pub enum FairError {
     /// Two partitions share CPUs.
     #[error("partitions {first} and {second} share CPUs {shared}: exclusive cpusets are disjoint")]
     PartitionsOverlap {
-        /// Name of one of the partitions.
+        /// CPUs of one partition, or the isolated CPUs, as a list of ranges.
         first: String,
-        /// Name of the other partition.
+        /// CPUs of the other partition, as a list of ranges.
         second: String,
         /// CPUs that are in both, as a list of ranges.
         shared: String,
@@ -81,7 +81,7 @@ pub enum FairError {
     /// A partition without CPUs, or with CPUs that the machine does not have.
     #[error("partition `{partition}` on a machine with {nr_cpus} CPUs: expected CPUs below {nr_cpus}, at least one")]
     BadPartition {
-        /// Name of the partition.
+        /// CPUs of the partition, or the isolated CPUs, as a list of ranges.
         partition: String,
         /// Number of CPUs of the machine.
         nr_cpus: usize,

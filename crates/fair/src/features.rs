@@ -256,7 +256,7 @@ impl Features {
         FEATURES[id].values.get(usize::from(self.get(id))) == Some(&word)
     }
 
-    /// Name of the preset to which changes were made.
+    /// Name of the preset that these features are based on.
     pub fn preset_name(&self) -> &'static str {
         self.preset.name
     }

@@ -39,7 +39,7 @@ pub trait Runner: Sync {
     fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String>;
 }
 
-/// A list of runs: schedulers, seeds, and how to carry them out.
+/// The runs to make, each scheduler with each seed, and how to make them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Schedulers, by their place in the caller's list; 0 is the base.
@@ -59,7 +59,7 @@ pub enum BatchError {
     #[error("cannot start {jobs} threads: {cause}")]
     #[diagnostic(help("use a smaller --jobs"))]
     Threads {
-        /// Number of threads that were requested (`--jobs`).
+        /// Number of threads that were to be started: `--jobs`, but at most one for each run.
         jobs: usize,
         /// What the system says.
         cause: String,

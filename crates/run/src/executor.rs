@@ -43,7 +43,7 @@ pub struct Executor {
 pub enum Progress {
     /// The store was searched; runs begin.
     Begun {
-        /// Number of runs, with those whose result is in the store.
+        /// Number of runs, including those whose results are in the store.
         runs: usize,
         /// Number of these that are in the store.
         kept: usize,

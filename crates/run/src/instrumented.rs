@@ -14,7 +14,7 @@ pub enum Call {
     Fork,
     /// [`Scheduler::exec`]: a task that calls exec is placed.
     Exec,
-    /// [`Scheduler::wake`]: a sleeping task is placed and enqueued.
+    /// [`Scheduler::wake`]: a sleeping task becomes runnable.
     Wake,
     /// [`Scheduler::block`]: the current task sleeps.
     Block,
@@ -98,14 +98,15 @@ impl Call {
     }
 }
 
-/// A call of the scheduler, with its arguments and its time.
+/// A call of the scheduler, with its CPU, its task and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSite {
     /// The method that is called.
     pub call: Call,
-    /// The CPU on which the scheduler is called.
+    /// The CPU on which the scheduler is called. [`Call::Boot`]: 0. [`Call::FrequencyLimits`] and
+    /// [`Call::FrequencyChanged`]: the first CPU of the frequency domain.
     pub cpu: CpuId,
-    /// The task that the call is about; `None` for a call that is about a CPU only.
+    /// The task that the call is about; `None` if it is not about a task.
     pub task: Option<TaskId>,
     /// Virtual time of the call, ns.
     pub time: Time,

@@ -20,11 +20,11 @@ pub enum Incompatible {
     #[error("{first} was built with HZ {first_hz}, {other} with HZ {other_hz}: a comparison needs one tick rate")]
     #[diagnostic(help("{}", rebuild(tree, other, *first_hz)))]
     TwoRates {
-        /// The first kernel, as the user wrote it (`linux:NAME`).
+        /// The first kernel, as `linux:` and its full name.
         first: String,
         /// Ticks per second that the first kernel was built with (CONFIG_HZ).
         first_hz: u32,
-        /// The other kernel, as the user wrote it.
+        /// The other kernel, in the same form.
         other: String,
         /// Ticks per second that the other kernel was built with (CONFIG_HZ).
         other_hz: u32,
@@ -35,11 +35,11 @@ pub enum Incompatible {
     #[error("--hz {asked}: {sched} was built with HZ {built}")]
     #[diagnostic(help("leave --hz out to run at HZ {built}; or {}", rebuild(tree, sched, *asked)))]
     OtherRate {
-        /// The kernel, as the user wrote it (`linux:NAME`).
+        /// The kernel, as `linux:` and its full name.
         sched: String,
         /// Ticks per second that the kernel was built with (CONFIG_HZ).
         built: u32,
-        /// Ticks per second of `--hz`.
+        /// Ticks per second that `--hz` requests.
         asked: u32,
         /// Source tree of the kernel.
         tree: PathBuf,
@@ -48,7 +48,7 @@ pub enum Incompatible {
     #[error("the machine has {cpus} CPUs, {sched} was built for {max}")]
     #[diagnostic(help("fairground kernel build {} --name {} --set CONFIG_NR_CPUS={cpus}", tree.display(), name(sched)))]
     TooManyCpus {
-        /// The kernel, as the user wrote it (`linux:NAME`).
+        /// The kernel, as `linux:` and its full name.
         sched: String,
         /// Number of CPUs of the machine.
         cpus: usize,

@@ -24,7 +24,7 @@ pub struct Placement {
     pub rule: u16,
     /// Number of CPUs that a wakeup has probed for idleness.
     pub probes: u32,
-    /// Number of CPUs that a fork or exec has looked at in group statistics.
+    /// How often a CPU was read for group statistics or for an estimate of energy.
     pub group_cpus: u32,
 }
 
@@ -59,9 +59,9 @@ impl Placement {
 pub struct Placements {
     /// In the order in which they were decided.
     pub all: Vec<Placement>,
-    /// Names of the rules that decided, by [`Placement::rule`].
+    /// Names of the scheduler's rules, by number, up to the largest [`Placement::rule`].
     pub rules: Vec<String>,
-    /// Virtual time that the run took, s.
+    /// Length of the measured window in virtual time, s.
     pub seconds: f64,
     /// Number of migrations of all tasks.
     pub migrations: u64,

@@ -53,7 +53,7 @@ pub enum ExperimentError {
     /// The workload would never end. The warning names the place and the remedy.
     #[error("{0}")]
     NeverEnds(Warning),
-    /// A scheduler is unknown or invalid.
+    /// A scheduler is unknown, or cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Spec(#[from] SchedSpecError),

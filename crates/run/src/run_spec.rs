@@ -104,7 +104,7 @@ pub enum RunSpecError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Workload(#[from] WorkloadError),
-    /// The scheduler is unknown or invalid.
+    /// The scheduler is unknown, or cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Sched(#[from] SchedSpecError),
@@ -120,7 +120,7 @@ pub enum RunSpecError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Setting(#[from] InvalidSetting),
-    /// The machine, the workload, the scheduler and the settings do not fit together.
+    /// The workload would never end, or the machine, the scheduler and the settings do not fit together.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),

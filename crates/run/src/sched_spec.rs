@@ -67,7 +67,7 @@ pub enum SchedSpecError {
         text: String,
         /// Path of the library.
         path: String,
-        /// Error of the system.
+        /// Why it cannot be read.
         cause: String,
     },
     /// The library was not made by `kernel build`.

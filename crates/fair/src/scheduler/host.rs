@@ -64,7 +64,7 @@ impl PendingWork {
 pub(crate) struct SimState {
     pub topology: Topology,
     pub pending: Vec<PendingWork>,
-    /// CPU on which the engine has called the scheduler.
+    /// CPU on which the engine has called the scheduler; during a deferred wakeup, the waker's.
     pub here: CpuId,
     /// Some task or group asks for a clamp.
     pub clamps_requested: bool,

@@ -113,7 +113,7 @@ impl Fair {
         self.queues.world.task(task)
     }
 
-    /// Notes the CPU on which the engine calls the scheduler; returns it as an index.
+    /// Begins a call of the scheduler: notes its CPU and the tick rate. Returns the CPU as an index.
     pub(crate) fn enter(&mut self, env: &Env, cpu: CpuId) -> usize {
         self.sim.here = cpu;
         if self.queues.world.sys().hz != env.hz() {

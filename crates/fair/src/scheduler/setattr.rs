@@ -167,7 +167,7 @@ impl Fair {
         }
     }
 
-    /// migration_cpu_stop: moves the task to `dest` if it is still queued on `cpu`.
+    /// migration_cpu_stop: moves the task to `dest` if it still waits on `cpu` and may run on `dest`.
     fn move_if_here(&mut self, env: &mut Env, cpu: usize, task: TaskId, dest: CpuId, cause: MigrateCause) {
         let p = self.queues.world.task(task);
         let here = p.on_rq != 0 && p.cpu as usize == cpu && self.queues.world.curr(cpu) != Some(task);

@@ -2,7 +2,7 @@
 
 use fairground_sim::TaskId;
 
-/// Stands for no task in [`Links`].
+/// Stands for no task in [`Links`] and [`Queue`].
 const NONE: u32 = u32::MAX;
 
 /// The neighbours of a task in its queue.

@@ -12,7 +12,7 @@ pub struct Level {
     pub name: String,
     /// `FG_LEVEL_*`; each further NUMA level has the next number.
     pub id: u32,
-    /// Flags of the level's domains: `FG_SD_*`, combined.
+    /// Topology flags, `FG_SD_*` combined. Domains of the level have these and others, see [`Level::domain`].
     pub flags: u32,
     /// For each CPU, the CPUs that it shares the level with, including itself.
     pub masks: Vec<CpuMask>,

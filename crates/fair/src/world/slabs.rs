@@ -11,9 +11,9 @@ use crate::storage::{Pool, Slab};
 pub struct Pointers {
     /// The current fair or RT task; `None` for the idle task or the stopper.
     pub curr: Option<u32>,
-    /// The buddy of feature NEXT_BUDDY (cfs_rq->next).
+    /// The next buddy (cfs_rq->next), which a pick prefers: mostly a woken task that preempts.
     pub next: Option<u32>,
-    /// The buddy of feature LAST_BUDDY (cfs_rq->last).
+    /// The last buddy (cfs_rq->last): the task that was preempted by a wakeup.
     pub last: Option<u32>,
     /// The skip buddy (cfs_rq->skip), a task that has yielded.
     pub skip: Option<u32>,

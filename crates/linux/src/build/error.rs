@@ -126,7 +126,7 @@ pub enum BuildError {
     /// The library was made and does not load.
     #[error("the built library does not load: {what}")]
     Load {
-        /// The message of the dynamic linker.
+        /// Error output and exit status of the program that tried to load it.
         what: String,
     },
     /// No kernel of that name.
@@ -144,7 +144,7 @@ pub enum BuildError {
     Ambiguous {
         /// Name of the kernel, as the user wrote it.
         name: String,
-        /// Names of the kernels that fit, sorted.
+        /// The kernels that fit, as `linux:` and their names, sorted.
         found: Vec<String>,
     },
     /// A directory of the cache that no build of ours left so.

@@ -62,13 +62,13 @@ pub enum CaseError {
 /// The result of a repeated case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// The kernel's choice: a CPU; for a pick a task, -1 for none; for a balance pass its outcome as text.
+    /// The kernel's choice. A placement: a CPU. A pick: a task, -1 for none. Others: the outcome as text.
     pub kernel: Value,
     /// The choice of our policy, in the same form.
     pub ours: Value,
     /// The rule by which our policy decided.
     pub rule: String,
-    /// The reasons of our policy as text.
+    /// The reasons of our policy for a placement, as text; empty for other decisions.
     pub why: Vec<String>,
 }
 
@@ -301,7 +301,7 @@ fn load_group(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError
     read("group", sandbox.group_mut(cpu, domain, g).ok_or_else(missing)?, &from["state"])
 }
 
-/// The domains of the balancing CPU, and its root domain's shared state.
+/// The domains of the balancing CPU.
 fn load_domains(sandbox: &mut PolicySandbox, cpu: CpuId, from: &Value) -> Result<(), CaseError> {
     let (domains, nr) = (list(from, "domains")?, sandbox.nr_domains(cpu));
     if domains.len() != nr {

@@ -26,7 +26,7 @@ pub enum Step {
     },
     /// Computes the averages from the sums.
     Averages {
-        /// Weight of the entity, by which load_avg is scaled.
+        /// Weight by which load_avg is scaled: that of an entity, 1 for a run queue.
         weight: u64,
     },
 }

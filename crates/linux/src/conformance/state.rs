@@ -46,16 +46,16 @@ pub trait State {
     fn unobserved(&self) -> Vec<String>;
 }
 
-/// Tasks that a CPU's pointers point at. None: null, or one of the kernel's own tasks.
+/// Tasks that a CPU's pointers point at. None: null, a task group, or one of the kernel's own tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refs {
     /// The current fair or RT task.
     pub curr: Option<u32>,
     /// Current entity of the fair class, as its run queue sees it.
     pub fair_curr: Option<u32>,
-    /// The buddy of feature NEXT_BUDDY (cfs_rq->next).
+    /// The next buddy (cfs_rq->next), which a pick prefers: mostly a woken task that preempts.
     pub next: Option<u32>,
-    /// The buddy of feature LAST_BUDDY (cfs_rq->last).
+    /// The last buddy (cfs_rq->last): the task that was preempted by a wakeup.
     pub last: Option<u32>,
     /// The skip buddy (cfs_rq->skip), a task that has yielded.
     pub skip: Option<u32>,
@@ -106,7 +106,7 @@ pub struct Placement {
     pub kind: Kind,
     /// Number of the task to place.
     pub task: u32,
-    /// The CPU on which the task ran last.
+    /// The CPU on which the task ran last; for a new task, the parent's CPU.
     pub prev: CpuId,
     /// The CPU that decides.
     pub this_cpu: CpuId,

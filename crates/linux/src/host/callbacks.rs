@@ -15,7 +15,7 @@ use crate::abi::*;
 
 /// Lines of the kernel's log that are kept: more of them repeat themselves.
 const MAX_LINES: usize = 32;
-/// Largest number of bytes of a line that are kept.
+/// Largest number of characters of a line that are kept.
 const MAX_LINE: usize = 200;
 /// Most digits of a hexadecimal number in the log that is not taken to be an address.
 const MAX_HEX: usize = 8;

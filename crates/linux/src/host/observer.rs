@@ -45,7 +45,8 @@ pub trait KernelObserver {
     /// A fair pick on `cpu` begins.
     fn picking(&mut self, _kernel: &Reader, _cpu: CpuId) {}
 
-    /// A fair pick on `cpu` has ended. `task`: the task that was picked; `None` if none was.
+    /// A fair pick on `cpu` has ended. `task`: the task that was picked; `None` if none was, or if it is a task group
+    /// or one of the kernel's own tasks.
     fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _task: Option<TaskId>) {}
 
     /// A step of a PELT update.

@@ -26,7 +26,7 @@ pub enum Selection {
 #[diagnostic(help("{help}"))]
 pub struct SelectionError {
     metric: String,
-    /// The most similar name, and all names.
+    /// The most similar name, if there is one, and all names.
     help: String,
 }
 

@@ -26,9 +26,9 @@ pub struct SpeedMeasurement {
     pub events: u64,
     /// Host time in the scheduler per wakeup or fork, ns; 0 where no times were taken.
     pub decision_ns: f64,
-    /// Host time of a fork's placement, ns: median; `None` if times were not measured.
+    /// Host time of a fork's placement, ns: median; `None` without forks, or if times were not measured.
     pub fork_median_ns: Option<f64>,
-    /// Host time of a fork's placement, ns: 99th percentile; `None` if times were not measured.
+    /// Host time of a fork's placement, ns: 99th percentile; `None` as for the median.
     pub fork_p99_ns: Option<f64>,
     /// CPUs looked at in statistics of groups that the scheduler was charged for.
     pub group_cpus: u64,

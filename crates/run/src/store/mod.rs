@@ -102,7 +102,7 @@ pub enum StoreError {
     #[error("cannot keep results in {path}: {cause}")]
     #[diagnostic(help("name another directory with --store DIR, or keep nothing with --no-store"))]
     Directory {
-        /// Path of the store, as the user wrote it.
+        /// Path of the store.
         path: String,
         /// What is wrong with it.
         cause: String,
@@ -111,25 +111,25 @@ pub enum StoreError {
     #[error("{path} is a store of an earlier fairground ({layout}), which this one does not read")]
     #[diagnostic(help("name another directory, or remove this one: its runs are made again"))]
     Earlier {
-        /// Path of the store, as the user wrote it.
+        /// Path of the store.
         path: String,
         /// Describes the layout of the earlier version.
         layout: &'static str,
     },
-    /// The store was written by a later version of this program.
+    /// The store, or the export, was written by a later version of this program.
     #[error("the store {path} is of version {version}, and this program knows version {FORMAT}")]
     #[diagnostic(help("use a newer fairground, or name another directory"))]
     Newer {
-        /// Path of the store, as the user wrote it.
+        /// Path of the store, or of the export.
         path: String,
-        /// Version of the store's layout.
+        /// Version of its layout.
         version: i64,
     },
     /// A damaged database that others use.
     #[error("the store {path} is damaged ({problem}), and other processes use it")]
     #[diagnostic(help("end them and start again: the database is then put aside, and its readable results are kept"))]
     InUse {
-        /// Path of the store, as the user wrote it.
+        /// Path of the store.
         path: String,
         /// The damage, as SQLite reports it.
         problem: String,
@@ -138,12 +138,12 @@ pub enum StoreError {
     #[error("the store {path}: {cause}")]
     #[diagnostic(help("earlier results are kept; correct the cause and start again to go on"))]
     Database {
-        /// Path of the store, as the user wrote it.
+        /// Path of the store, or of the file to export to.
         path: String,
         /// The error, as SQLite reports it.
         cause: String,
     },
-    /// A file that is to be imported.
+    /// The file to import is not an export of a store.
     #[error("{path} is not an export of a store: {cause}")]
     #[diagnostic(help("`fairground store export DIR FILE` writes one"))]
     NoExport {
@@ -165,14 +165,14 @@ pub enum Lookup {
     Damaged(String),
 }
 
-/// Numbers of results that were copied from another store.
+/// Numbers of results of a copy from one store to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Results that the store did not have.
+    /// Results that the destination did not have: those that are copied.
     pub new: usize,
-    /// Results that the store had already.
+    /// Results that the destination had already.
     pub known: usize,
-    /// Results that are damaged in the other store; they are not copied.
+    /// Results that are damaged in the source; they are not copied.
     pub damaged: usize,
 }
 

@@ -65,7 +65,7 @@ pub fn digest(bytes: &[u8]) -> [u8; 16] {
     xxh3_128(bytes).to_le_bytes()
 }
 
-/// Of a key and what stands under it.
+/// The checksum of a key and of the content that is stored under it.
 pub fn checksum(key: Key, content: &[u8]) -> [u8; 16] {
     let mut hash = Xxh3::new();
     hash.update(&key.bytes());

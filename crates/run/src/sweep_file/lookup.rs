@@ -33,7 +33,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// The name with a further option.
+    /// The name with `piece`, a further option; the name alone if `piece` is empty.
     pub fn with(&self, piece: &str) -> String {
         let bare = self.file.as_ref() == Some(&self.typed) || !self.typed.contains(':');
         match (piece, bare) {

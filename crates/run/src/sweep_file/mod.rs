@@ -57,7 +57,8 @@ pub struct SweepFile {
     pub fixed: BTreeMap<&'static str, String>,
     /// The settings that do not vary, by their names.
     pub settings: Vec<(String, Value)>,
-    /// What varies from point to point, in the order of the file.
+    /// What varies from point to point: machine, workload, scheduler, features, options, figures and settings, in
+    /// this order.
     pub axes: Vec<Axis>,
     /// Content of the files and kernels that the sweep names.
     #[serde(skip)]

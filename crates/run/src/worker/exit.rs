@@ -19,11 +19,11 @@ const LINES_MAX: usize = 20;
 pub enum End {
     /// The worker sent an answer.
     Answered,
-    /// The code under test reported it.
+    /// The code under test reported this fault.
     Fault(String),
-    /// The worker ended by itself without an answer.
+    /// The worker ended without an answer. Its parent did not end it.
     Died(ExitStatus),
-    /// The answer cannot be read.
+    /// The answer cannot be read, or is too long.
     Garbage,
     /// The run exceeded its limit of CPU time.
     CpuLimit,

@@ -24,7 +24,7 @@ pub struct Job {
     pub config: Config,
     /// What the worker does.
     pub order: JobKind,
-    /// Limits of time and memory that the worker sets itself.
+    /// Limits of CPU time and memory. The worker sets those of its process; its parent checks the times.
     pub limits: Limits,
     /// Process id of the parent. The worker ends when the parent does.
     pub parent: i32,

@@ -196,7 +196,7 @@ fn keep_open(fd: &OwnedFd) -> io::Result<()> {
 /// A run without a reply.
 struct Failure {
     reason: RunError,
-    /// Whether its trace could be written up to its end.
+    /// Whether the trace could be written up to the end of the run.
     trace: io::Result<()>,
 }
 

@@ -6,9 +6,9 @@
  *
  * replaces f both in its definition and in its calls. In the definition the argument starts with a type, for which
  * KS_TYPE_<type> is defined, below or in the hook's own header: there f expands to tree_f(...). In a call it expands to
- * hook_f(__func__, ...); the hook is ours and calls tree_f(). Hooks are noinline: the compiler drops a hook that is never called, and by its
- * absence from the objects a build detects that a tree does not have the function (see ../../hooked). tree_f is
- * declared in any case, so that the hook compiles.
+ * hook_f(__func__, ...); the hook is ours and calls tree_f(). Hooks are noinline: the compiler drops a hook that is
+ * never called, and by its absence from the objects a build detects that a tree does not have the function (see
+ * ../../hooked). tree_f is declared in any case, so that the hook compiles.
  */
 #ifndef KS_HOOKED_H
 #define KS_HOOKED_H

@@ -512,10 +512,7 @@ static struct sched_domain *nth_domain(s32 cpu, u32 n)
 	return sd;
 }
 
-/*
- * Index of sd among cpu's domains, 0: the lowest. KS_NONE: sd is not one of them, e.g. NULL, as cached pointers of
- * isolated CPUs are.
- */
+/* Index of sd among cpu's domains, 0: the lowest. KS_NONE: not one of them, as the NULL pointers of isolated CPUs. */
 static s32 domain_number(s32 cpu, const struct sched_domain *sd)
 {
 	const struct sched_domain *tmp;
