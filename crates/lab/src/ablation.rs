@@ -89,13 +89,13 @@ pub struct Piece {
     pub feature: &'static str,
     /// The change with it and those before it, percent of base.
     pub with_pct: Option<f64>,
-    /// Its effect when added to those before it; `None` where the change is unknown.
+    /// Its effect when added to those before it; `None` without seeds, or if the base's mean is 0.
     pub adds: Option<Points>,
     /// Features that are left out with it because they need it.
     pub along: Vec<&'static str>,
     /// The change without it and those features, percent of base.
     pub without_pct: Option<f64>,
-    /// The whole change minus the change without it; `None` where the change is unknown.
+    /// The whole change minus the change without it; `None` without seeds, or if the base's mean is 0.
     pub carries: Option<Points>,
 }
 
@@ -149,7 +149,7 @@ impl Ablation {
     }
 
     /// Adds the change of workload as the first step: from the base under its own workload to the base under the
-    /// test's. The features come after it. Without this step, it is the test under the base's workload.
+    /// test's. The features come after it. The run without this step is the test under the base's workload.
     pub fn with_test_workload(self) -> Ablation {
         let base = self.columns[0].clone();
         let left_out = Column { test_workload: false, ..self.columns[self.test].clone() };
@@ -160,7 +160,7 @@ impl Ablation {
         Ablation { columns, test: self.test + 1, steps: std::iter::once(first).chain(later).collect() }
     }
 
-    /// What each feature does to `metric`. `results` has all columns, with the same seeds.
+    /// What each feature does to `metric`. `results` is `[column][seed]`, with the same seeds in all columns.
     pub fn pieces(&self, results: &Results, metric: &str) -> Vec<Piece> {
         let columns = Columns::from_results(results, metric);
         let change = |sched| columns.points(0, sched).map(|p| p.mean);
@@ -225,7 +225,7 @@ impl Parts<'_> {
     }
 
     /// The test without feature `id` and without those of `ids` that need it. Returns the names of the latter, and the
-    /// features that remain: those of the base if no smaller set is valid.
+    /// features that remain. If no such set is valid, returns no names, and the features of the base.
     fn features_without(&self, id: usize, ids: &[usize]) -> (Vec<&'static str>, Features) {
         let mut out = vec![id];
         loop {
@@ -237,8 +237,8 @@ impl Parts<'_> {
                     let along = ids.iter().filter(|i| **i != id && out.contains(i));
                     return (along.map(|i| name_of(*i)).collect(), rest);
                 }
-                // The feature that the conflict names. A conflict of the base's own features goes away only if all
-                // others are left out.
+                // The feature that the conflict names. If that one is not in `kept`, e.g. a feature of the base, the
+                // last one in `kept`.
                 (None, Err(error)) => complainant(&error).filter(|f| kept.contains(f)).or(kept.last().copied()),
             };
             match next {

@@ -126,10 +126,10 @@ pub enum ExplainError {
         file: String,
         /// The time of the query, as text ` at X s or after`; empty without a time.
         when: String,
-        /// Time of the last placement that meets the other conditions.
+        /// Time of the last placement that meets the other conditions, as text.
         last: String,
     },
-    /// No placement chose the CPU.
+    /// No placement, or none of the task of the query, chose the CPU.
     #[error("{file}: no placement onto CPU {cpu}")]
     Cpu {
         /// Name of the trace.
@@ -359,7 +359,7 @@ fn no_reasons(head: &Head) -> &'static str {
     }
 }
 
-/// A JSON document: schema, file, facts about the run, then `fields`.
+/// A JSON document: schema, file, facts about the run, whether the trace has reasons, then `fields`.
 fn document<const N: usize>(file: &str, head: &Head, fields: [(&str, Value); N]) -> String {
     let mut object = Map::new();
     object.insert("schema".into(), json!(SCHEMA));

@@ -311,7 +311,8 @@ impl PublishedRow {
         self.change_from(self.base.as_ref()?)
     }
 
-    /// The published change from `other_base`, percent, positive = better; `None` without one.
+    /// The published change from `other_base`, percent, positive = better; `None` where that is 0, or it or the test is
+    /// missing.
     pub fn other_improvement_pct(&self) -> Option<f64> {
         self.change_from(self.other_base.as_ref()?)
     }

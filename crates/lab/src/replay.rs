@@ -94,7 +94,7 @@ pub enum ImportError {
 /// Imports a trace of `machine`, or the selected part of it. `progress` is called with the time of each event, ns.
 ///
 /// # Errors
-/// If the trace cannot be read, is from another machine, or has no selected thread.
+/// If the trace cannot be read, is from another machine, ends before the selected time, or has no selected thread.
 pub fn import<S: EventSource>(
     trace: &str,
     reader: &mut S,

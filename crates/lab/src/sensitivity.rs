@@ -47,7 +47,7 @@ pub struct SensitiveRow {
     pub hit: Option<bool>,
     /// Number of perturbations with which the runs gave a change.
     pub tried: usize,
-    /// Least and greatest change over all perturbations, percent.
+    /// Our least and our greatest change, percent, with unchanged figures or with a perturbation.
     pub range_pct: Option<[f64; 2]>,
     /// Perturbations that flip the sign of the change; empty where the published change is within 2 sigma of zero.
     pub sign: Vec<FigureEffect>,

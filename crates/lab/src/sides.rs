@@ -58,8 +58,8 @@ impl SideSpec {
     /// Parses a side. `option` is the name that messages use.
     ///
     /// # Errors
-    /// If the text is empty, or names a setting that does not exist or a value that the setting does not take. Names of
-    /// schedulers, machines and workloads are looked up later.
+    /// If the text is empty, or names a setting twice, a setting that does not exist, or a value that the setting does
+    /// not take. Names of schedulers, machines and workloads are looked up later.
     pub fn parse(option: &'static str, text: &str) -> Result<SideSpec, SideError> {
         let mut side = SideSpec { option, text: text.into(), ..SideSpec::default() };
         for word in text.split_whitespace() {
@@ -321,7 +321,7 @@ impl Sides {
     /// For each test, the metrics of `selection` and `more` that the base and this test report.
     ///
     /// # Errors
-    /// If the base and no test report a selected metric.
+    /// If there is a selected metric that the base does not report, or that no test reports.
     pub fn selected(&self, selection: &Selection, more: &[&str]) -> Result<Vec<Selected>, SelectionError> {
         let selected = selection.among(&self.metrics(), usual_of(self.base()))?;
         let selected = more.iter().fold(selected, |selected, name| selected.with(name));

@@ -7,7 +7,7 @@ use crate::{Costs, Distance, SoftCost};
 /// A figure of `[costs]` that a fit may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FitParam {
-    /// `costs.scale`, the factor of all costs that the scale multiplies.
+    /// `costs.scale`, the factor of the costs of `[costs.soft]` for which [`SoftCost::is_scaled`].
     Scale,
     /// `costs.soft.KIND` of a kind that the scale multiplies, ns as the file states them.
     Soft(SoftCost),

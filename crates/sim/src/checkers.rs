@@ -24,7 +24,7 @@ pub struct WasteMeter {
     of_cpu: Vec<Vec<usize>>,
     idle: Vec<bool>,
     nr_idle: u64,
-    /// The sum of the formula of wasted core time.
+    /// The sum over affinities in the formula.
     placeable: u64,
     since: Time,
     total_ns: u64,

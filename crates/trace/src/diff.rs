@@ -113,9 +113,10 @@ pub struct Diff {
     pub other_rule: u64,
     /// Number of pairs before the first that differs, in the order of the base trace.
     pub agree_before: u64,
-    /// Index of the first placement that differs in the base and in the test, from 0; `None` if no pair differs.
+    /// The first pair that differs: indices of its placements in the base and in the test, from 0; `None` if no pair
+    /// differs.
     pub first: Option<(usize, usize)>,
-    /// Decisions by rule, in the order in which names appear.
+    /// Decisions by rule, in the order in which names appear in the base, then in the test.
     pub shifts: Vec<Shift>,
 }
 

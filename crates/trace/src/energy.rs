@@ -158,12 +158,12 @@ impl Rails {
         }
     }
 
-    /// The key of a row of the energy table, as text.
+    /// Names of the parts of energy, in the order of [`Row::parts`].
     pub fn parts(&self) -> Vec<String> {
         self.known_parts().into_iter().map(word).collect()
     }
 
-    /// How many rows will have.
+    /// Number of windows times rails times parts.
     fn figures(&self) -> usize {
         self.windows.len().saturating_mul(self.known_rails().len()).saturating_mul(self.known_parts().len())
     }

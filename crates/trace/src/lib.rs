@@ -7,8 +7,8 @@
 //! (how long CPUs sleep), [`frequency`] (time at each frequency), [`energy`] (energy of rails), [`placements`] (each
 //! decision with the steps that led to it), [`migrations`] (why tasks move, and how far), [`uclamp`] (clamps of tasks
 //! and run queues), [`explain`] (text and counts) and [`diff`] (comparison of two traces). [`rtapp_log`] writes a run
-//! like rt-app's own logs, [`rtapp_marks`] adds the writes of its threads to a trace. [`EventTables`] keeps a run in
-//! memory, as columns: a [`Recording`], which can be read like a trace. [`tasks`] summarizes each task.
+//! like rt-app's own logs, [`rtapp_marks`] adds the trace_marker writes of rt-app's threads to a trace. [`EventTables`]
+//! keeps a run in memory, as columns: a [`Recording`], which can be read like a trace. [`tasks`] summarizes each task.
 
 mod at_decision;
 mod columns;

@@ -96,7 +96,7 @@ pub struct Placement {
     pub cause: Cause,
     /// The task that is placed.
     pub task: Task,
-    /// CPU on which the wakeup, fork or exec happened.
+    /// CPU on which the wakeup, fork, exec or migration by balancing happened.
     pub on_cpu: u32,
     /// The thread that ran there: the waker, or the thread that the interrupt of the wakeup met.
     pub by: Task,

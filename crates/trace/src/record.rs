@@ -270,7 +270,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records the decision of a switch. Holds its sched_switch back if it has a cost.
+    /// Records a switch at once, or records its decision and holds its sched_switch back.
     fn switch_event<E>(
         &mut self,
         event: &Event,
@@ -303,7 +303,7 @@ impl Recorder {
     }
 
     /// The fields that sched_waking does not have: whether an interrupt is the waker, and whether the wakeup is sync.
-    /// `None` if the running task is the waker and the wakeup is not sync.
+    /// `None` if the wakeup is not sync and the waker is the running task, or an interrupt on a CPU without one.
     fn how_woken(&self, event: &Event, task: TaskId, waker: Option<TaskId>, sync: bool) -> Option<Fields<'static>> {
         let current = self.current.get(event.cpu as usize).copied().flatten();
         let by = if waker.is_some() { "task" } else { "interrupt" };

@@ -50,11 +50,11 @@ pub struct Round {
     pub run_us: u64,
     /// Time from a timer's call to the end of its period, us: the last one, or the sum where rt-app sums them.
     pub slack_us: i64,
-    /// Duration of `run` events that the file requests, us.
+    /// Duration of `run` and `runtime` events that the file requests, us.
     pub asked_run_us: u64,
     /// Sum of the timer periods that the file requests, us.
     pub asked_period_us: u64,
-    /// Time from the ends of timer periods until the thread runs, us.
+    /// Sum of the times from the end of a timer's period until the thread runs, us. A missed timer sets it to 0.
     pub late_us: u64,
 }
 

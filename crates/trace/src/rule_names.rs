@@ -68,7 +68,7 @@ impl RuleNames {
         RuleNames::new(&rules, &notes).with_balancing(&balance, &levels)
     }
 
-    /// All rules, without duplicate names: those of placement first, then those of balancing.
+    /// All rules of placement, then the rules of balancing whose names are not those of rules of placement.
     pub fn rules(&self) -> impl Iterator<Item = Rule<'_>> {
         let known = |name: &str| self.rules.iter().any(|other| other.name == name);
         let more = self.balance_rules.iter().filter(move |rule| !known(&rule.name));

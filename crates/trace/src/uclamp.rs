@@ -96,7 +96,7 @@ pub struct Filter {
     pub bound: Bound,
     /// Whether events with a value of 0 are counted.
     pub zeros: bool,
-    /// Only events of threads with this name, or of the thread `NAME:PID`; `None`: all threads. Used for tasks only.
+    /// Only events of threads with this name, or of the thread `NAME:PID`, and none of run queues; `None`: all events.
     pub task: Option<String>,
 }
 

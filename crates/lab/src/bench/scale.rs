@@ -100,7 +100,8 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
     let run =
         |sim_s: f64| measure_row(&machine, &load, sched, workers, sim_s, false, BenchConfig::PLAIN).map_err(failed);
     let start = run(START_S)?;
-    // Creating tasks may take longer than seconds of the rest. The run is made longer until the rest is measurable.
+    // The creation of tasks may cost more than seconds of the rest. The run is made longer until the rest can be
+    // measured.
     let mut more = START_S;
     loop {
         let whole = run(START_S + more)?;
@@ -114,7 +115,7 @@ pub fn measure(cell: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
 /// A run of at least this length is not made longer, virtual seconds after the start.
 const MORE_MAX_S: f64 = 100.0;
 
-/// The cost of the long run without that of the short one, by virtual second.
+/// The cost of the long run without that of the short one, per second of virtual time.
 fn difference(cpus: u32, tasks: u32, start: &SpeedMeasurement, whole: &SpeedMeasurement) -> ScaleCell {
     let sim_s = whole.sim_s - start.sim_s;
     let rate = |of: fn(&SpeedMeasurement) -> u64| (of(whole) - of(start)) as f64 / sim_s;

@@ -130,7 +130,7 @@ pub struct Counts {
     pub forgotten: u64,
 }
 
-/// The number of a CPU in an event, which the machine does not have.
+/// An event names this CPU, which the machine does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchCpu(pub u32);
 
@@ -148,7 +148,7 @@ pub struct RecordingConfig {
 /// What a CPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Running {
-    /// It has had no event yet.
+    /// The CPU has had no event yet.
     Unknown,
     Idle,
     /// The stopper, or another thread that the policy does not place.
@@ -156,7 +156,7 @@ enum Running {
     Runs(u32),
 }
 
-/// A wakeup without its sched_wakeup.
+/// A wakeup whose sched_wakeup has not come yet.
 #[derive(Clone, Debug)]
 struct OpenWakeup {
     /// `None` if the wakeup is not judged.

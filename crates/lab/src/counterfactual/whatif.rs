@@ -40,7 +40,7 @@ const QUEUED_RULE: Rule = Rule {
     text: "the task is still queued (sched_delayed), so no CPU is chosen",
 };
 
-/// Why no wakeup of a trace can be judged.
+/// Why a request has no answer.
 #[derive(Debug, Error, Diagnostic)]
 pub enum WhatIfError {
     /// The trace cannot be read.
@@ -79,7 +79,7 @@ pub enum WhatIfError {
     NoWakeup {
         /// Name of the trace.
         trace: String,
-        /// Number of sched_waking events.
+        /// Number of sched_waking events without a sched_wakeup.
         wakings: u64,
     },
     /// No wakeup of the trace matches the request.
@@ -153,7 +153,8 @@ impl WhatIf {
     /// event, ns.
     ///
     /// # Errors
-    /// If the trace cannot be read, is from a larger machine, or has no wakeup that the request selects.
+    /// If the scheduler is invalid or does not support the machine; if the trace cannot be read, is from a larger
+    /// machine, or has no wakeup that the request selects.
     pub fn ask(
         &self,
         trace: &str,

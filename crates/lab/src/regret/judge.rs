@@ -110,7 +110,7 @@ struct TaskLoads<'a> {
 }
 
 impl TaskLoads<'_> {
-    /// Regrets of a placement after `task` was placed; `None` if a CPU is overloaded.
+    /// Regrets of a placement after `task` was placed; `None` if the placement does not fit.
     fn regrets(&mut self, placement: Vec<CpuId>, task: usize) -> Option<RegretPair> {
         let TaskLoads { judge, tasks, least, of } = self;
         let key = (task, placement);

@@ -20,9 +20,9 @@ pub struct RecordedEvents {
 /// Rows that are left out, and the events that the recording lacks for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LeftOut {
-    /// Names of rows; `*` stands for any ending.
+    /// Names of rows; `*` stands for any text.
     pub rows: &'static str,
-    /// Names of the events that the rows need.
+    /// Names of the events that the recording lacks.
     pub lacks: &'static str,
 }
 

@@ -125,9 +125,9 @@ pub struct Sheet {
     pub sched: String,
     /// One row for each metric.
     pub rows: Vec<SheetRow>,
-    /// Wakeups of the runs, percent of the recorded ones; `None` if the recording has no events of wakeups.
+    /// Wakeups of the runs, percent of the recorded ones; `None` without recorded wakeups or completed runs.
     wakeups_pct: Option<f64>,
-    /// Run time by which threads differ from the recording, percent of all.
+    /// Run time by which threads differ from the recording, percent of all; `None` without completed runs.
     run_off_pct: Option<f64>,
 }
 

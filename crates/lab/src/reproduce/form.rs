@@ -14,9 +14,9 @@ pub struct Variant {
     pub test: String,
     /// Mean of the row's metric over the seeds.
     pub value: f64,
-    /// Our change, percent, positive = better; `None` where base is 0 and ours is not.
+    /// Our change, percent, positive = better; `None` where base is 0 and test is not.
     pub improvement_pct: Option<f64>,
-    /// 95 % interval of the change; `None` below two pairs.
+    /// 95 % interval of the change, percent; `None` below two pairs, or where base is 0 and test is not.
     pub ci95: Option<[f64; 2]>,
     /// Number of pairs of runs.
     pub n: usize,

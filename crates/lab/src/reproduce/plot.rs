@@ -30,8 +30,8 @@ struct Scale {
     step: f64,
 }
 
-/// A plot of the rows of `mail` in which both changes have a percentage, and the number of rows that are not drawn;
-/// `None` if there is nothing to draw.
+/// A plot of the rows of `mail` in which both changes have a percentage and ours has an interval, and the number of
+/// rows that are not drawn; `None` if there is nothing to draw.
 pub(super) fn plot(mail: &str, rows: &[&ReproducedRow]) -> Option<(String, usize)> {
     let lanes: Vec<Lane> = rows.iter().filter_map(|row| Lane::from_row(row)).collect();
     if lanes.is_empty() {

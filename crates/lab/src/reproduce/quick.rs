@@ -35,7 +35,8 @@ pub fn shorten(mail: &mut Mail) {
     }
 }
 
-/// A workload as on the command line, at a quarter of its length; `None` if it has no option for its length.
+/// A workload as on the command line, at a quarter of its length; `None` if it is not built in, or has no option for
+/// its length.
 fn shortened(workload: &str) -> Option<String> {
     let (name, options) = workload.split_once(':').unwrap_or((workload, ""));
     let known = Builtin::by_name(name)?.options;

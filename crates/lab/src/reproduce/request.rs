@@ -26,8 +26,8 @@ pub struct Request {
     pub mail: String,
     /// Only the rows with one of these in their ids; all if there are none.
     pub rows: Vec<String>,
-    /// Pairs of runs per row. `None`: as many as the row states, else [`SCORED_PAIRS_MIN`], or [`quick::SEEDS`] for a
-    /// first look.
+    /// Pairs of runs per row. `None`: [`quick::SEEDS`] for a first look; otherwise as many as the row states, else
+    /// [`SCORED_PAIRS_MIN`].
     pub seeds: Option<u64>,
     /// Whether every row runs at the mail's own length.
     pub full_length: bool,
@@ -52,7 +52,7 @@ pub struct Supplements {
     pub robustness_seeds: u64,
     /// Whether rows also run with each estimate of the machines perturbed ([`crate::sensitivity`]).
     pub sensitivity: bool,
-    /// The rows for this, by parts of their ids; empty: all rows.
+    /// Rows of the sensitivity analysis, by parts of their ids; empty: all rows.
     pub sensitivity_rows: Vec<String>,
     /// Pairs of runs with each perturbation.
     pub sensitivity_seeds: u64,

@@ -163,7 +163,7 @@ pub struct ReproducedRow {
     pub features: Vec<Piece>,
     /// Results of further test schedulers, which the mail does not measure; mostly empty.
     pub forms: Vec<Variant>,
-    /// Modes of the row's runs; `None` where the row has no grouping metric.
+    /// Modes of the row's runs; `None` where the row has no grouping metric, or a pair of runs lacks a value of it.
     pub spread: Option<RunModes>,
     /// Note that a reader needs for the comparison.
     pub note: Option<String>,
@@ -182,7 +182,7 @@ pub struct PublishedFigures {
     pub sigma_pct: f64,
     /// Another possible base, where the printed one is doubted.
     pub other_base: Option<f64>,
-    /// The change from `other_base`, percent, positive = better; `None` without one.
+    /// The change from `other_base`, percent, positive = better; `None` where that is 0, or it or the test is missing.
     pub other_improvement_pct: Option<f64>,
 }
 
@@ -193,9 +193,10 @@ pub struct OurFigures {
     pub base: Option<f64>,
     /// Mean of the test; `None` for a domain that does not exist, and where the base alone is run.
     pub test: Option<f64>,
-    /// The change, percent, positive = better; `None` where base is 0 and test is not, or one of the two is missing.
+    /// The change, percent, positive = better; `None` where base is 0 and test is not, where the base alone is run, and
+    /// for a domain.
     pub improvement_pct: Option<f64>,
-    /// 95 % interval of the change, percent; `None` below two pairs.
+    /// 95 % interval of the change, percent; `None` below two pairs, or without a change.
     pub ci95: Option<[f64; 2]>,
     /// Number of pairs of runs; 0 for a row that is looked up.
     pub n: usize,
@@ -268,8 +269,8 @@ pub fn runs_of(mail: &Mail) -> Vec<PublishedRun> {
 /// Compares the published rows of `mails` with the results of their runs.
 ///
 /// # Errors
-/// If a machine file claims a fit to a cell that does not exist, or a row asks for a metric that the workload does not
-/// report.
+/// If a machine file claims a fit to a cell that does not exist, a row asks for a metric that the workload does not
+/// report, or a row about a domain names a machine or scheduler that does not exist.
 pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Result<Reproduction, ReproduceError> {
     let mut rows = Vec::new();
     let mut notes: Vec<String> = Vec::new();

@@ -96,7 +96,7 @@ impl std::fmt::Display for Plain {
     }
 }
 
-/// Appends the meaning of each metric of the first table; the other tables have the same metrics.
+/// Appends the meaning of each metric of the first table.
 fn meanings(out: &mut String, report: &Report) {
     let rows = report.comparisons.first().map_or(&[][..], |c| &c.rows);
     let width = rows.iter().map(|r| r.metric.name.len()).max().unwrap_or(0);

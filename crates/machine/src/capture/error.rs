@@ -20,7 +20,7 @@ pub enum CaptureError {
         kind: &'static str,
         /// The file or directory that every such tree has.
         missing: &'static str,
-        /// The path to name instead.
+        /// Description of what to name instead.
         expected: &'static str,
     },
     /// A file is there and cannot be read.

@@ -21,7 +21,7 @@ pub struct DatReader<R> {
     streams: Vec<Stream>,
     /// Position of each CPU's stream, the first event first.
     heads: BinaryHeap<Reverse<StreamPosition>>,
-    /// Size of the compressed chunks in memory, bytes.
+    /// Memory reserved for chunks of all CPUs, compressed and decompressed, bytes.
     memory: u64,
     words: EventText,
     /// Time and stream of the last event.

@@ -119,8 +119,8 @@ impl Importer<'_> {
         self.step(wakee, ended);
     }
 
-    /// Whether the current thread is the waker, and not an interrupt. Where the trace does not show it, a thread that
-    /// idle CPUs wake in one of five cases or more is assumed to be woken by interrupts everywhere.
+    /// Whether the current thread is the waker, and not an interrupt. Where the trace does not show it, a thread
+    /// with at least one of five wakeups on idle CPUs is assumed to be woken by interrupts everywhere.
     fn by_thread(&mut self, event: &TraceEvent, wakee: u32, hint: Option<(u32, bool, bool)>) -> bool {
         let waker = event.context.pid;
         let runs = matches!(self.current[event.cpu as usize], Some((pid, _)) if pid == waker);

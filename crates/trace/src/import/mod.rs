@@ -66,7 +66,7 @@ pub struct Selection {
 /// Position of an event relative to the window of a [`Selection`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowPosition {
-    /// Before the window. Frequency and idle events and metadata are `Within` even there: they set the state of a CPU.
+    /// Before the window. Frequency and idle events (they set the state of a CPU) and metadata are `Within` even there.
     Before,
     /// Within the imported window.
     Within,

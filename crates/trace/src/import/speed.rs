@@ -21,7 +21,7 @@ pub(super) struct Speeds<'m> {
     /// By CPU: its last stay.
     stays: Vec<Stay>,
     speed_q20: Vec<u64>,
-    /// By CPU: the CPUs of its core.
+    /// By core: its CPUs.
     siblings: Vec<Vec<CpuId>>,
     /// Whether the speed of a CPU was used before the trace stated it.
     guessed: bool,
@@ -129,7 +129,7 @@ impl<'m> Speeds<'m> {
         self.speed_q20[cpu as usize] = (alone.saturating_mul(throughput) / (1000 * threads)).max(1);
     }
 
-    /// A note on frequencies that were guessed; `None` if the trace has all.
+    /// A note on frequencies that were guessed; `None` if none was.
     pub fn notes(&self) -> Option<String> {
         let untold = self.khz.iter().filter(|khz| khz.is_none()).count();
         (self.guessed && untold > 0)

@@ -4,7 +4,7 @@ use fairground_machine::CpuId;
 use fairground_workload::recorded::{Step, Thread as Recorded};
 use fairground_workload::MAX_DURATION_NS;
 
-/// Most work of one step, ps: a whole number of microseconds, because a file has microseconds.
+/// Most work of one step, ps: the limit for steps in a file, which is a whole number of microseconds.
 const LONGEST_PS: u64 = MAX_DURATION_NS / 1000 * 1_000_000;
 
 /// State of a thread.

@@ -45,7 +45,8 @@ impl Hardware {
     }
 }
 
-/// A line of a viewer. Its number is derived from it: numbers must be unique and the same in every run.
+/// A line of a viewer. The number of a track is made of its variant and fields: it must be unique and the same in every
+/// run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Track {
     /// Facts about the run.
@@ -58,7 +59,7 @@ enum Track {
     Marks,
     /// Capacity of a CPU at its current frequency, of 1024.
     Capacity(CpuId),
-    /// Number of operating points below the top that cooling does not allow.
+    /// The cap of cooling on a CPU: number of operating points below the top; 0: no cap.
     Cooling(CpuId),
     Zone(u8),
     Rail(u16, EnergyPart),

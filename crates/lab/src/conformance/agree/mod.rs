@@ -86,8 +86,8 @@ impl RefereedWorkload {
     }
 }
 
-/// Length of a run, ns. The referee's workloads wake 10 to 100 times per ms. Runs shorter than 0.1 s have no balancing;
-/// beyond 1 s another seed covers more.
+/// Length of a run, ns. The referee's workloads wake 10 to 100 times per ms. A run of 0.1 s shows no balancing; beyond
+/// 1 s another seed shows more.
 fn duration_ns(wakes: u64) -> u64 {
     (wakes * 100_000).clamp(100_000_000, 1_000_000_000)
 }

@@ -117,7 +117,8 @@ fn rule_counts(runs: &[Placements]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Number of CPUs that wakeups (or forks and execs) probed, and the number of these placements.
+/// Number of CPUs that wakeups (or forks and execs) probed or read for group statistics, and the number of these
+/// placements.
 fn looks(run: &Placements, wakes: bool) -> [f64; 2] {
     let of = run.all.iter().filter(|p| (p.kind() == "wake") == wakes);
     of.fold([0.0, 0.0], |[looks, n], p| [looks + f64::from(p.probes + p.group_cpus), n + 1.0])

@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
             return Err(self.blob.fault(at, "too many nodes", expected));
         }
         let id = self.nodes.len();
-        // What the root calls itself is without meaning.
+        // The name of the root has no meaning.
         let name = if parent.is_none() { String::new() } else { name };
         self.nodes.push(Node { name, parent, ..Node::default() });
         if let Some(parent) = parent {

@@ -56,8 +56,9 @@ pub enum DatError {
 }
 
 /// Converts what [`crate::FtraceText`] wrote for a machine of `nr_cpus` CPUs and writes it to `out`. `pages` is an
-/// empty file for intermediate data. A last line without an end is skipped. Returns the number of events whose text was
-/// cut: a name has at most 15 bytes, a text 4 KB.
+/// empty file for intermediate data. A last line without an end is skipped. Returns the number of events with a name or
+/// text that was cut: a name has at most 15 bytes, a print and the fields `text` and `mark` 4 KB, any other text 256
+/// bytes.
 ///
 /// # Errors
 /// If the text cannot be read, the file cannot be written, or the text is not one of our traces.
