@@ -167,7 +167,8 @@ pub fn split(mut lines: impl BufRead, into: &Path) -> io::Result<Vec<PathBuf>> {
     let mut held: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let (mut bytes, mut line) = (0, String::new());
     while lines.read_line(&mut line)? > 0 {
-        let (name, text) = line.split_once('\t').ok_or_else(|| io::Error::other("a line does not belong to a thread"))?;
+        let (name, text) =
+            line.split_once('\t').ok_or_else(|| io::Error::other("a line does not belong to a thread"))?;
         match held.get_mut(name) {
             Some(file) => file.extend_from_slice(text.as_bytes()),
             None => drop(held.insert(name.into(), text.into())),
