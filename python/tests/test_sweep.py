@@ -452,6 +452,6 @@ def test_ctrl_c_in_the_command_keeps_what_was_finished(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
-    assert "stopped; what was finished is kept" in errors and "Traceback" not in errors
+    assert "stopped; finished runs are kept" in errors and "Traceback" not in errors
     assert look(large, tmp_path / "store").left > 0
     sweep(PIPES, tmp_path / "store")
