@@ -139,10 +139,13 @@ fn merged(command: &Command) -> Command {
     shell
 }
 
-/// The first error of a compiler, a linker or a script with the lines that belong to it; paths turned by `turn`.
+/// The first error of a compiler, a linker, Kconfig or a script with the lines that belong to it; paths turned by `turn`.
 fn first_error(lines: &[String], turn: &dyn Fn(&str) -> Option<String>) -> String {
     let is_error = |line: &String| {
-        line.contains(": error: ") || line.contains(": fatal error: ") || line.contains("undefined reference")
+        line.contains(": error: ")
+            || line.contains(": fatal error: ")
+            || line.contains("undefined reference")
+            || is_kconfigs(line)
     };
     let of_make = |line: &String| line.starts_with("make") && line.contains("***") || line.starts_with("***");
     let Some(at) = lines.iter().position(is_error).or_else(|| lines.iter().position(of_make)) else {
@@ -161,6 +164,17 @@ fn first_error(lines: &[String], turn: &dyn Fn(&str) -> Option<String>) -> Strin
         let _ = writeln!(text, "and {more} more error{}", if more == 1 { "" } else { "s" });
     }
     text
+}
+
+/// Whether a line is an error of Kconfig, which writes `FILE:LINE: MESSAGE`. Its warnings have the same form.
+fn is_kconfigs(line: &str) -> bool {
+    let Some((path, rest)) = line.split_once(':') else { return false };
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let Some((number, message)) = rest.split_once(':') else { return false };
+    file.starts_with("Kconfig")
+        && number.bytes().all(|b| b.is_ascii_digit())
+        && !number.is_empty()
+        && !message.trim_start().starts_with("warning")
 }
 
 /// A line with the path that it names, if any, as the user knows it.

@@ -37,10 +37,13 @@ impl Findings {
         let all: Vec<(&str, &str)> = of("required").chain(of("probes")).collect();
         let outcomes = compile_all(workshop, &flags, &all)?;
         let mut findings = Findings::default();
-        for ((dir, stem), compiles) in all.into_iter().zip(outcomes) {
-            match (dir, compiles) {
-                ("required", false) => findings.missing.push(meaning(stem)),
-                ("probes", true) => findings.has.push(stem),
+        for ((dir, stem), outcome) in all.into_iter().zip(outcomes) {
+            match (dir, outcome) {
+                ("required", Err(said)) if !is_own_error(&said, &source_of(dir, stem)) => {
+                    return Err(workshop.failed("probing", &said));
+                }
+                ("required", Err(_)) => findings.missing.push(meaning(stem)),
+                ("probes", Ok(())) => findings.has.push(stem),
                 _ => {}
             }
         }
@@ -63,13 +66,26 @@ fn meaning(stem: &str) -> String {
     text.lines().filter(comment).map(plain).find(|l| !l.is_empty()).unwrap_or_else(|| stem.into())
 }
 
-/// Whether each compiles. The compiler's words go to the log, in the order of the list.
-fn compile_all(workshop: &mut Workshop, flags: &Flags, all: &[(&str, &str)]) -> Result<Vec<bool>, BuildError> {
+/// A probe's source, as the compiler gets and names it.
+fn source_of(dir: &str, stem: &str) -> String {
+    format!("../{}/{dir}/{stem}.c", embedded::REST)
+}
+
+/// Whether the compiler's first error lies in the probe's own source. If it lies in a header of the tree, the probe
+/// tells nothing of what it asks for.
+fn is_own_error(said: &[String], source: &str) -> bool {
+    let error = said.iter().find(|line| line.contains(" error: "));
+    error.is_none_or(|line| line.starts_with(source))
+}
+
+/// The compiler's messages of each that does not compile; they go to the log, in the order of the list.
+fn compile_all(
+    workshop: &mut Workshop,
+    flags: &Flags,
+    all: &[(&str, &str)],
+) -> Result<Vec<Result<(), Vec<String>>>, BuildError> {
     let build = &workshop.build();
-    let compile = |(dir, stem): &(&str, &str)| {
-        let source = format!("../{}/{dir}/{stem}.c", embedded::REST);
-        flags.command(build, &["-fsyntax-only", &source]).output()
-    };
+    let compile = |(dir, stem): &(&str, &str)| flags.command(build, &["-fsyntax-only", &source_of(dir, stem)]).output();
     let jobs = workshop.jobs.clamp(1, all.len().max(1));
     // Job n compiles numbers n, n + jobs, ...
     let mut outcomes: Vec<(usize, io::Result<Output>)> = thread::scope(|scope| {
@@ -82,8 +98,12 @@ fn compile_all(workshop: &mut Workshop, flags: &Flags, all: &[(&str, &str)]) -> 
     for ((dir, stem), (_, outcome)) in all.iter().zip(outcomes) {
         let outcome = outcome.map_err(files::fail("run", Path::new("sh")))?;
         workshop.note(&format!("# {dir}/{stem}: {}", outcome.status));
-        workshop.note(&String::from_utf8_lossy(&outcome.stderr));
-        compiles.push(outcome.status.success());
+        let said = String::from_utf8_lossy(&outcome.stderr);
+        workshop.note(&said);
+        compiles.push(match outcome.status.success() {
+            true => Ok(()),
+            false => Err(said.lines().map(String::from).collect()),
+        });
     }
     Ok(compiles)
 }
@@ -96,5 +116,15 @@ mod tests {
     fn a_header_defines_what_was_found() {
         let findings = Findings { has: vec!["sched_tick", "hw-pressure"], missing: Vec::new() };
         assert_eq!(findings.header(), "#define KS_HAS_SCHED_TICK 1\n#define KS_HAS_HW_PRESSURE 1\n");
+    }
+
+    #[test]
+    fn an_error_in_a_header_says_nothing_of_the_probe() {
+        let said = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
+        let source = source_of("required", "stopper");
+        let own = said(&format!("{source}: In function 'ks_probe':\n{source}:4:9: error: 'x' undeclared\n"));
+        assert!(is_own_error(&own, &source));
+        let header = said("In file included from a.h:1:\n../include/b.h:7:10: fatal error: c.h: No such file\n");
+        assert!(!is_own_error(&header, &source));
     }
 }

@@ -57,22 +57,22 @@ static void hook_detach_task(const char *caller, struct task_struct *p, struct l
 	tree_detach_task(p, env);
 }
 
-static cpu_stop_fn_t tree_push;
+/* The function that was replaced, by the CPU that it pushes from; that CPU has one active balance at a time. */
+static DEFINE_PER_CPU(cpu_stop_fn_t, tree_push);
 
 static int push(void *data)
 {
-	struct rq *src = data;
-	int result;
+	int src = cpu_of((struct rq *)data), result;
 
-	ks_call_if(pushing, cpu_of(src));
-	result = tree_push(data);
-	ks_call_if(pushed, cpu_of(src));
+	ks_call_if(pushing, src);
+	result = per_cpu(tree_push, src)(data);
+	ks_call_if(pushed, src);
 	return result;
 }
 
-static cpu_stop_fn_t hook_push(cpu_stop_fn_t fn)
+static cpu_stop_fn_t hook_push(int cpu, cpu_stop_fn_t fn)
 {
-	tree_push = fn;
+	per_cpu(tree_push, cpu) = fn;
 	return push;
 }
 

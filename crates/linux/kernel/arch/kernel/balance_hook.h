@@ -21,11 +21,15 @@
 #define sched_balance_find_src_rq(a, b) KS_HOOKED(KS_TYPE_##b, find_src_rq)(a, b)
 #define detach_task(a, b) KS_HOOKED(KS_TYPE_##a, detach_task)(a, b)
 /*
- * fair.c does not call active_load_balance_cpu_stop() but passes it to stop_one_cpu_nowait(), so hook_push() replaces
- * it there. Other functions are passed on unchanged.
+ * fair.c does not call the functions of active balancing but passes them to stop_one_cpu_nowait(), which it uses for
+ * nothing else. hook_push() replaces them there.
  */
-#define stop_one_cpu_nowait(cpu, fn, arg, work) stop_one_cpu_nowait(cpu, KS_STOPPER_RUNS(#fn, fn), arg, work)
-#define KS_STOPPER_RUNS(name, fn) (__builtin_strcmp(name, "active_load_balance_cpu_stop") ? (fn) : hook_push(fn))
+#define stop_one_cpu_nowait(cpu, fn, arg, work)				\
+do {									\
+	int cpu_ = (cpu);						\
+									\
+	stop_one_cpu_nowait(cpu_, hook_push(cpu_, fn), arg, work);	\
+} while (0)
 
 struct lb_env;
 struct rq;
@@ -40,7 +44,7 @@ static noinline int hook_balance_rq(const char *caller, int cpu, struct rq *rq, 
 static noinline int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf);
 static noinline struct rq *hook_find_src_rq(const char *caller, struct lb_env *env, struct sched_group *group);
 static noinline void hook_detach_task(const char *caller, struct task_struct *p, struct lb_env *env);
-static noinline cpu_stop_fn_t hook_push(cpu_stop_fn_t fn);
+static noinline cpu_stop_fn_t hook_push(int cpu, cpu_stop_fn_t fn);
 static int tree_balance_rq(int cpu, struct rq *rq, struct sched_domain *sd, enum cpu_idle_type idle,
 			   int *continue_balancing);
 static int tree_balance_newidle(struct rq *rq, struct rq_flags *rf);

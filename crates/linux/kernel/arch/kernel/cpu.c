@@ -16,6 +16,11 @@ unsigned long ks_irqs_off;
 u64 jiffies_64 __cacheline_aligned_in_smp = INITIAL_JIFFIES;
 asm(".globl jiffies\n.set jiffies, jiffies_64");
 
+#if __has_include(<linux/interrupt_rc.h>)
+#include <linux/interrupt_rc.h>
+DEFINE_PER_CPU(unsigned long, local_interrupt_disable_state);
+#endif
+
 u64 ks_clock(void)
 {
 	return ks_call(clock, ks_cpu);
@@ -50,13 +55,27 @@ void ks_enter_irq(int cpu)
 	preempt_count_add(HARDIRQ_OFFSET);
 }
 
+/*
+ * Whether the current task is replaced before it returns to user mode. A lazy request of another CPU sends no interrupt:
+ * it is found here, at the end of this CPU's next interrupt or system call.
+ */
+bool ks_must_reschedule(void)
+{
+#ifdef TIF_NEED_RESCHED_LAZY
+	if (test_tsk_thread_flag(current, TIF_NEED_RESCHED_LAZY))
+		return true;
+#endif
+	return test_tsk_need_resched(current);
+}
+
 /* A CPU that must reschedule itself does not need an interrupt; it is reported to the host as one all the same. */
 void ks_leave(void)
 {
 	ks_run_own_irq_works();
 	ks_run_works();
 	ks_run_rcu();
-	if (test_tsk_need_resched(current))
+	ks_run_task_works();
+	if (ks_must_reschedule())
 		ks_call(ipi, ks_cpu, KS_IPI_RESCHED);
 }
 

@@ -142,6 +142,12 @@ unsigned int cpufreq_policy_transition_delay_us(struct cpufreq_policy *policy)
 #endif
 }
 
+/* Whether each of the CPUs has a policy that schedutil governs; in trees since v6.16. */
+bool cpufreq_ready_for_eas(const struct cpumask *cpus)
+{
+	return clock_of;
+}
+
 void gov_attr_set_init(struct gov_attr_set *set, struct list_head *node)
 {
 	INIT_LIST_HEAD(&set->policy_list);
@@ -273,8 +279,8 @@ void ks_start_governors(void)
 	for (i = 0; i < nr_clocks; i++) {
 		struct cpufreq_policy *policy = &clocks[i].policy;
 
-		policy->governor = &schedutil_gov;
-		if (schedutil_gov.init(policy) || schedutil_gov.start(policy))
+		policy->governor = ks_governor();
+		if (policy->governor->init(policy) || policy->governor->start(policy))
 			ks_call(fault, KS_FAULT_HOST, "schedutil does not start");
 #ifdef KS_HAS_GOVERNOR_CHANGE
 		sched_cpufreq_governor_change(policy, NULL);

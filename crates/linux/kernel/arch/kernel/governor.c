@@ -18,6 +18,12 @@ static void watch_update(struct update_util_data *data, u64 time, unsigned int f
 	ks_call_if(governed, cpu, ks_asked_khz);
 }
 
+/* The tree's schedutil, which is static since v6.16. */
+struct cpufreq_governor *ks_governor(void)
+{
+	return &schedutil_gov;
+}
+
 void ks_watch_governor(int cpu)
 {
 	struct update_util_data *data = &per_cpu(sugov_cpu, cpu).update_util;

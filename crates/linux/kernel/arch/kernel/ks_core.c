@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The tree's core.c, unchanged, and code that needs its private functions. */
+/* linux/sched.h then declares migrate_disable() and migrate_enable(), which core.c defines, instead of inlining them. */
+#define INSTANTIATE_EXPORTED_MIGRATE_DISABLE
 #include "looks.h"
 #include "hooked.h"
 #include "wait.h"

@@ -6,6 +6,8 @@
 #include "balance_hook.h"
 
 #define available_idle_cpu(cpu) (ks_count_probe(cpu), available_idle_cpu(cpu))
+/* Up to v6.19, nohz.has_blocked_load has this name. */
+#define has_blocked has_blocked_load
 
 #include "../../../kernel/sched/fair.c"
 #include "read.c"

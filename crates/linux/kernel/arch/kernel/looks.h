@@ -14,7 +14,7 @@
 /* Not a look: the walk over a CPU's domains. */
 #undef for_each_domain
 #define for_each_domain(cpu, at) \
-	for (at = rcu_dereference_check_sched_domain(per_cpu(runqueues, cpu).sd); at; at = at->parent)
+	for (at = rcu_dereference_raw(per_cpu(runqueues, cpu).sd); at; at = at->parent)
 
 /* Not a look: a CPU's nohz flags. */
 #undef nohz_flags

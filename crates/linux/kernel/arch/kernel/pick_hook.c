@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Observes picks from root CFS run queues; those of task groups are not reported. Included after the tree's fair.c. */
 
-static u32 pick_is_watched(struct cfs_rq *cfs_rq)
+/* Within a reported pick_eevdf(), which in some trees calls __pick_eevdf(). */
+static bool picking;
+
+static bool pick_is_watched(struct cfs_rq *cfs_rq)
 {
-	return ks_host->picking && ks_host->picked && cfs_rq == &rq_of(cfs_rq)->cfs;
+	return ks_host->picking && ks_host->picked && !picking && cfs_rq == &rq_of(cfs_rq)->cfs;
 }
 
 static struct sched_entity *show_pick(struct cfs_rq *cfs_rq, struct sched_entity *se)
@@ -13,12 +16,34 @@ static struct sched_entity *show_pick(struct cfs_rq *cfs_rq, struct sched_entity
 }
 
 #ifdef KS_HAS_SE_DEADLINE
-static struct sched_entity *hook_pick_eevdf(const char *caller, struct cfs_rq *cfs_rq)
+static struct sched_entity *hook_pick_eevdf_1(const char *caller, struct cfs_rq *cfs_rq)
+{
+	bool watched = pick_is_watched(cfs_rq);
+	struct sched_entity *se;
+
+	if (!watched)
+		return tree_pick_eevdf_1(cfs_rq);
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	picking = true;
+	se = tree_pick_eevdf_1(cfs_rq);
+	picking = false;
+	return show_pick(cfs_rq, se);
+}
+
+static struct sched_entity *hook_pick_eevdf_2(const char *caller, struct cfs_rq *cfs_rq, bool protect)
 {
 	if (!pick_is_watched(cfs_rq))
-		return tree_pick_eevdf(cfs_rq);
+		return tree_pick_eevdf_2(cfs_rq, protect);
 	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
-	return show_pick(cfs_rq, tree_pick_eevdf(cfs_rq));
+	return show_pick(cfs_rq, tree_pick_eevdf_2(cfs_rq, protect));
+}
+
+static struct sched_entity *hook___pick_eevdf_2(const char *caller, struct cfs_rq *cfs_rq, bool protect)
+{
+	if (!pick_is_watched(cfs_rq))
+		return tree___pick_eevdf_2(cfs_rq, protect);
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	return show_pick(cfs_rq, tree___pick_eevdf_2(cfs_rq, protect));
 }
 #else
 static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,

@@ -9,9 +9,22 @@ struct cfs_rq;
 struct sched_entity;
 
 #ifdef KS_HAS_SE_DEADLINE
-static noinline struct sched_entity *hook_pick_eevdf(const char *caller, struct cfs_rq *cfs_rq);
-static struct sched_entity *tree_pick_eevdf(struct cfs_rq *cfs_rq);
-#define pick_eevdf(a, ...) KS_HOOKED(KS_TYPE_##a, pick_eevdf)(a, ##__VA_ARGS__)
+/*
+ * Before v6.17 pick_eevdf() takes a run queue. From v6.17 on __pick_eevdf() takes also whether protection of the current
+ * entity counts; v7.0 renames it to pick_eevdf(). So a hook exists for each number of arguments.
+ */
+#define pick_eevdf(...) KS_PICK(pick_eevdf, __VA_ARGS__)
+#define __pick_eevdf(...) KS_PICK(__pick_eevdf, __VA_ARGS__)
+#define KS_PICK(f, ...) KS_PICK_ARGUMENTS(__VA_ARGS__, 2, 1)(f, __VA_ARGS__)
+#define KS_PICK_ARGUMENTS(a, b, n, ...) KS_PICK_##n
+#define KS_PICK_1(f, a) KS_HOOKED(KS_TYPE_##a, f##_1)(a)
+#define KS_PICK_2(f, a, b) KS_HOOKED(KS_TYPE_##a, f##_2)(a, b)
+static noinline struct sched_entity *hook_pick_eevdf_1(const char *caller, struct cfs_rq *cfs_rq);
+static noinline struct sched_entity *hook_pick_eevdf_2(const char *caller, struct cfs_rq *cfs_rq, bool protect);
+static noinline struct sched_entity *hook___pick_eevdf_2(const char *caller, struct cfs_rq *cfs_rq, bool protect);
+static struct sched_entity *tree_pick_eevdf_1(struct cfs_rq *cfs_rq);
+static struct sched_entity *tree_pick_eevdf_2(struct cfs_rq *cfs_rq, bool protect);
+static struct sched_entity *tree___pick_eevdf_2(struct cfs_rq *cfs_rq, bool protect);
 #else
 static noinline struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,
 							   struct sched_entity *curr);

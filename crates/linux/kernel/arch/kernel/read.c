@@ -465,8 +465,8 @@ static void read_sys(struct ks_sys *to)
 #endif
 	to->uclamp_used = uclamp_is_used();
 	to->eas = sched_energy_enabled();
-	to->nohz_nr_cpus = atomic_read(&nohz.nr_cpus);
-	to->nohz_has_blocked = nohz.has_blocked;
+	to->nohz_nr_cpus = cpumask_weight(nohz.idle_cpus_mask);
+	to->nohz_has_blocked = nohz.has_blocked_load;
 	to->nohz_next_balance = read_jiffies(nohz.next_balance);
 	to->nohz_next_blocked = read_jiffies(nohz.next_blocked);
 	read_mask(nohz.idle_cpus_mask, to->nohz_idle);
@@ -547,6 +547,12 @@ static void read_place(s32 cpu, struct ks_place *to)
 #define KS_SD_SHARE_LLC SD_SHARE_PKG_RESOURCES
 #endif
 
+#ifdef KS_HAS_FLAG_OVERLAP
+#define KS_SD_OVERLAP SD_OVERLAP
+#else
+#define KS_SD_OVERLAP SD_NUMA
+#endif
+
 static u32 read_sd_flags(s32 flags)
 {
 	static const struct {
@@ -570,7 +576,7 @@ static u32 read_sd_flags(s32 flags)
 		{ SD_SERIALIZE, FG_SD_SERIALIZE },
 		{ SD_ASYM_PACKING, FG_SD_ASYM_PACKING },
 		{ SD_PREFER_SIBLING, FG_SD_PREFER_SIBLING },
-		{ SD_OVERLAP, FG_SD_OVERLAP },
+		{ KS_SD_OVERLAP, FG_SD_OVERLAP },
 		{ SD_NUMA, FG_SD_NUMA },
 	};
 	u32 i, to = 0;

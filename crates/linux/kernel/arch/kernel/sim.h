@@ -41,6 +41,7 @@ void ks_enter_irq(int cpu);	/* in an interrupt of that task */
 void ks_leave(void);
 void ks_leave_irq(void);
 void ks_switch(void);
+bool ks_must_reschedule(void);
 u64 ks_clock(void);
 void ks_run_rcu(void);
 
@@ -89,6 +90,7 @@ extern u32 ks_asked_khz;	/* last request of a governor; 0: none since governor.c
 
 /* ---- governor.c ------------------------------------------------------------------------------------------------- */
 
+struct cpufreq_governor *ks_governor(void);
 void ks_watch_governor(int cpu);
 s32 ks_read_governor(s32 cpu, struct fg_sugov *to);
 void ks_read_governor_cpu(s32 cpu, struct fg_cpu *to);
@@ -96,6 +98,7 @@ void ks_read_governor_cpu(s32 cpu, struct fg_cpu *to);
 /* ---- work.c ---------------------------------------------------------------------------------------------------- */
 
 void ks_run_works(void);
+void ks_run_task_works(void);
 
 /* ---- group.c --------------------------------------------------------------------------------------------------- */
 

@@ -50,7 +50,9 @@ static void queue_stop(int cpu, struct cpu_stop_work *work, cpu_stop_fn_t fn, vo
 	wake_up_process(stopper->task);
 }
 
-bool stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg, struct cpu_stop_work *work)
+/* The result is for trees before v7.3; later ones declare none. */
+bool ks_stop_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg, struct cpu_stop_work *work) asm("stop_one_cpu_nowait");
+bool ks_stop_nowait(unsigned int cpu, cpu_stop_fn_t fn, void *arg, struct cpu_stop_work *work)
 {
 	queue_stop(cpu, work, fn, arg);
 	return true;

@@ -92,6 +92,11 @@ void __put_task_struct(struct task_struct *p)
 {
 }
 
+/* The same as an RCU callback, in trees since v6.17. */
+void __put_task_struct_rcu_cb(struct rcu_head *head)
+{
+}
+
 bool kthread_is_per_cpu(struct task_struct *p)
 {
 	return (p->flags & (PF_KTHREAD | PF_NO_SETAFFINITY)) == (PF_KTHREAD | PF_NO_SETAFFINITY);
@@ -284,5 +289,6 @@ void ks_exit(s32 cpu)
 {
 	ks_enter(cpu);
 	current->flags |= PF_EXITING;
+	ks_run_task_works();
 	WRITE_ONCE(current->__state, TASK_DEAD);
 }

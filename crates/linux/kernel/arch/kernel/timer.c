@@ -4,6 +4,33 @@
  * CPU where it was started.
  */
 #include "sim.h"
+#if __has_include(<linux/hrtimer_bases.h>)
+#include <linux/hrtimer_bases.h>
+#endif
+
+/* Queues of timers, and the mark of a timer that is in one. */
+#ifdef KS_HAS_TIMER_LINKED
+typedef struct timerqueue_linked_node timer_node;
+#define queue_init_head timerqueue_linked_init_head
+#define queue_init timerqueue_linked_init
+#define queue_first timerqueue_linked_first
+#define queue_add timerqueue_linked_add
+#define queue_del timerqueue_linked_del
+#define mark_queued(timer, queued) WRITE_ONCE((timer)->is_queued, queued)
+#else
+typedef struct timerqueue_node timer_node;
+#define queue_init_head timerqueue_init_head
+#define queue_init timerqueue_init
+#define queue_first timerqueue_getnext
+#define queue_add timerqueue_add
+#define queue_del timerqueue_del
+#define mark_queued(timer, queued) \
+	WRITE_ONCE((timer)->state, (queued) ? HRTIMER_STATE_ENQUEUED : HRTIMER_STATE_INACTIVE)
+#endif
+
+#ifdef KS_HAS_HIGHRES_KEY
+struct static_key_false hrtimer_highres_enabled_key = STATIC_KEY_FALSE_INIT;
+#endif
 
 DEFINE_PER_CPU(struct hrtimer_cpu_base, hrtimer_bases);
 unsigned int hrtimer_resolution = 1;
@@ -27,13 +54,16 @@ void ks_init_timers(void)
 {
 	unsigned int cpu;
 
+#ifdef KS_HAS_HIGHRES_KEY
+	static_branch_enable(&hrtimer_highres_enabled_key);
+#endif
 	for (cpu = 0; cpu < ks_nr_cpus; cpu++) {
 		struct hrtimer_cpu_base *cpu_base = &per_cpu(hrtimer_bases, cpu);
 
 		cpu_base->cpu = cpu;
 		cpu_base->hres_active = 1;
 		base_of(cpu)->cpu_base = cpu_base;
-		timerqueue_init_head(&base_of(cpu)->active);
+		queue_init_head(&base_of(cpu)->active);
 #ifdef KS_HAS_HRTIMER_GET_TIME
 		base_of(cpu)->get_time = ktime_get;
 #endif
@@ -42,29 +72,29 @@ void ks_init_timers(void)
 
 static void tell(struct hrtimer_clock_base *base)
 {
-	struct timerqueue_node *first = timerqueue_getnext(&base->active);
+	timer_node *first = queue_first(&base->active);
 
 	ks_call(timer, cpu_of_base(base), first ? ktime_to_ns(first->expires) : ~0ULL);
 }
 
 static void enqueue(struct hrtimer *timer, struct hrtimer_clock_base *base)
 {
-	struct timerqueue_node *was = timerqueue_getnext(&base->active);
+	timer_node *was = queue_first(&base->active);
 
 	timer->base = base;
-	WRITE_ONCE(timer->state, HRTIMER_STATE_ENQUEUED);
-	timerqueue_add(&base->active, &timer->node);
-	if (timerqueue_getnext(&base->active) != was)
+	mark_queued(timer, true);
+	queue_add(&base->active, &timer->node);
+	if (queue_first(&base->active) != was)
 		tell(base);
 }
 
 static void dequeue(struct hrtimer *timer)
 {
 	struct hrtimer_clock_base *base = timer->base;
-	struct timerqueue_node *was = timerqueue_getnext(&base->active);
+	timer_node *was = queue_first(&base->active);
 
-	timerqueue_del(&base->active, &timer->node);
-	WRITE_ONCE(timer->state, HRTIMER_STATE_INACTIVE);
+	queue_del(&base->active, &timer->node);
+	mark_queued(timer, false);
 	if (was == &timer->node)
 		tell(base);
 }
@@ -73,7 +103,7 @@ static void init(struct hrtimer *timer)
 {
 	memset(timer, 0, sizeof(*timer));
 	timer->base = base_of(ks_cpu);
-	timerqueue_init(&timer->node);
+	queue_init(&timer->node);
 }
 
 void hrtimer_init(struct hrtimer *timer, clockid_t clock, enum hrtimer_mode mode)
@@ -88,7 +118,16 @@ void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struc
 	init(timer);
 	ACCESS_PRIVATE(timer, function) = function;
 }
+
+void ks_setup_on_stack(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *), clockid_t clock,
+		       enum hrtimer_mode mode) asm("hrtimer_setup_on_stack") __alias(hrtimer_setup);
 #endif
+
+ktime_t ks_cb_get_time(const struct hrtimer *timer) asm("hrtimer_cb_get_time");
+ktime_t ks_cb_get_time(const struct hrtimer *timer)
+{
+	return ktime_get();
+}
 
 void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t time, u64 delta, const enum hrtimer_mode mode)
 {
@@ -146,14 +185,14 @@ void ks_timer(int cpu)
 	ks_enter_irq(cpu);
 	now = ks_clock();
 	for (;;) {
-		struct timerqueue_node *node = timerqueue_getnext(&base->active);
+		timer_node *node = queue_first(&base->active);
 		struct hrtimer *timer = container_of(node, struct hrtimer, node);
 		enum hrtimer_restart restart;
 
 		if (!node || ktime_to_ns(timer->_softexpires) > now)
 			break;
-		timerqueue_del(&base->active, node);
-		WRITE_ONCE(timer->state, HRTIMER_STATE_INACTIVE);
+		queue_del(&base->active, node);
+		mark_queued(timer, false);
 		base->running = timer;
 		restart = ACCESS_PRIVATE(timer, function)(timer);
 		base->running = NULL;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workqueues: a work item runs at the end of the host's call. Its users need only that it runs without their locks. */
+/* Deferred work: of workqueues, and of tasks. Both run at the end of the host's call. */
 #include "sim.h"
+#include <linux/task_work.h>
 #include <linux/workqueue.h>
+
+/* ---- workqueues: their users need only that a work item runs without their locks --------------------------------- */
 
 static LIST_HEAD(works);
 
@@ -19,6 +22,33 @@ void ks_run_works(void)
 		struct work_struct *work = list_first_entry(&works, struct work_struct, entry);
 
 		list_del_init(&work->entry);
+		work->func(work);
+	}
+}
+
+/* ---- task_work: throttling (v6.18) and cache-aware scheduling (v7.2) use it --------------------------------------- */
+
+int task_work_add(struct task_struct *p, struct callback_head *work, enum task_work_notify_mode notify)
+{
+	work->next = p->task_works;
+	p->task_works = work;
+	return 0;
+}
+
+/*
+ * Runs the current task's works as at its return to user mode, which follows the host's call: not for a task that is
+ * about to sleep or to be replaced. DEVIATION: a task that is in the middle of a system call "returns" too.
+ */
+void ks_run_task_works(void)
+{
+	struct callback_head *work, *next;
+
+	if (!current->task_works || current->flags & PF_KTHREAD || ks_must_reschedule())
+		return;
+	if (READ_ONCE(current->__state) != TASK_RUNNING)
+		return;
+	for (work = xchg(&current->task_works, NULL); work; work = next) {
+		next = work->next;
 		work->func(work);
 	}
 }

@@ -6,6 +6,9 @@
 #include <asm/barrier.h>
 #include <asm/cmpxchg.h>
 
+/* Tells trees up to v5.12 that the functions below are named arch_atomic_*, as in all later ones. */
+#define ARCH_ATOMIC
+
 /* One thread runs all CPUs, so plain arithmetic is atomic. The tree derives every other atomic_* from these. */
 #define KS_ATOMIC_VOID(prefix, type, num, name, op)			\
 static __always_inline void prefix##_##name(num i, type *v)		\

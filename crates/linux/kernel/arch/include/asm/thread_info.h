@@ -27,6 +27,10 @@ struct thread_info {
 #define TIF_MEMDIE 6
 #define TIF_UPROBE 7
 #define TIF_PATCH_PENDING 8
+#ifdef CONFIG_ARCH_HAS_PREEMPT_LAZY
+#define TIF_NEED_RESCHED_LAZY 9
+#define _TIF_NEED_RESCHED_LAZY (1 << TIF_NEED_RESCHED_LAZY)
+#endif
 /* TIF_POLLING_NRFLAG is not defined: an idle CPU does not poll and needs an IPI to wake up. */
 
 #define _TIF_SIGPENDING (1 << TIF_SIGPENDING)

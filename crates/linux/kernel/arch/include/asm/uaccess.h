@@ -26,6 +26,10 @@ static inline unsigned long ks_copy(void *to, const void *from, unsigned long n)
 long strncpy_from_user(char *to, const char __user *from, long n);
 long strnlen_user(const char __user *s, long n);
 
+#if __has_include(<asm-generic/access_ok.h>)
 #include <asm-generic/access_ok.h>
+#else
+#define access_ok(addr, size) __access_ok(addr, size)
+#endif
 
 #endif
