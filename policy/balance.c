@@ -241,30 +241,38 @@ u32 fg_newidle_gate(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg
 	return 0;
 }
 
-/* Computes the ratio of successes after a thousand tries, then halves both counts. */
-static void count_newidle(struct fg_domain *sd, u32 success)
+/*
+ * update_newidle_stats. Computes the ratio of successes after a thousand tries, then halves both counts. With the rate a
+ * thousand tries that took 4.3 s give the highest ratio: what is rare is always allowed.
+ */
+static void count_newidle(const struct fg_sys *sys, struct fg_domain *sd, u32 success, u64 now)
 {
+	u64 rare = 0;
+
 	sd->newidle_call++;
 	sd->newidle_success += success;
 	if (sd->newidle_call < 1024)
 		return;
-	sd->newidle_ratio = sd->newidle_success;
+	if (feat(sys, FG_NEWIDLE_FAIL) == FG_NEWIDLE_RATE)
+		rare = pos_sub(now, sd->newidle_stamp) >> 22;
+	sd->newidle_stamp = now;
+	sd->newidle_ratio = (u32)min_u64(1024, sd->newidle_success + rare);
 	sd->newidle_call /= 2;
 	sd->newidle_success /= 2;
 }
 
 /*
- * ni-random: 1: sd is skipped this time. The rarer the tries, the more each success counts: it stands for the tries
+ * NI_RANDOM. 1: sd is skipped this time. The rarer the tries, the more each success counts: it stands for the tries
  * skipped.
  */
-static u32 newidle_dice_lost(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w)
+static u32 newidle_dice_lost(const struct fg_sys *sys, struct fg_domain *sd, struct fg_balance_walk *w, u64 now)
 {
 	u32 chance = 1 + sd->newidle_ratio;
 
-	if (!feat(sys, FG_NI_RANDOM))
+	if (feat(sys, FG_NEWIDLE_FAIL) < FG_NEWIDLE_RANDOM)
 		return 0;
 	if (w->dice > chance) {
-		count_newidle(sd, 0);
+		count_newidle(sys, sd, 0, now);
 		return 1;
 	}
 	w->stake = (1024 + chance / 2) / chance;
@@ -276,7 +284,7 @@ u32 fg_newidle_domain(const struct fg_sys *sys, struct fg_domain *sd, const stru
 {
 	/* No longer than the CPU is expected to idle. */
 	u32 affordable = rq->avg_idle >= w->cost + sd->max_newidle_lb_cost;
-	u32 wanted = affordable && (sd->flags & FG_SD_BALANCE_NEWIDLE) && !newidle_dice_lost(sys, sd, w);
+	u32 wanted = affordable && (sd->flags & FG_SD_BALANCE_NEWIDLE) && !newidle_dice_lost(sys, sd, w, rq->clock);
 
 	/* v5.16: by the interval as it is before. */
 	if (!wanted || feat(sys, FG_NEWIDLE_COST))
@@ -286,10 +294,15 @@ u32 fg_newidle_domain(const struct fg_sys *sys, struct fg_domain *sd, const stru
 	return affordable ? FG_BALANCE_SKIP : FG_BALANCE_STOP;
 }
 
+/* With newidle-fail=bump a domain costs no more than this, so that failures do not raise it for ever, ns. */
+#define NEWIDLE_COST_LIMIT (FG_MIGRATION_COST + 200)
+
 static void account_newidle_cost(const struct fg_sys *sys, struct fg_domain *sd, u64 jiffies, u64 cost)
 {
 	if (cost > sd->max_newidle_lb_cost) {
 		sd->max_newidle_lb_cost = cost;
+		if (feat(sys, FG_NEWIDLE_FAIL) == FG_NEWIDLE_BUMP)
+			sd->max_newidle_lb_cost = min_u64(cost, NEWIDLE_COST_LIMIT);
 		/* v5.16: it is forgotten from a second after it was seen. */
 		if (feat(sys, FG_NEWIDLE_COST))
 			sd->next_decay = jiffies + sys->hz;
@@ -304,10 +317,13 @@ u32 fg_newidled_domain(const struct fg_sys *sys, struct fg_domain *sd, const str
 	u32 coming = feat(sys, FG_NEWIDLE_PENDING) && rq->ttwu_pending;
 
 	/* An attempt that took no time does not count. */
-	if (feat(sys, FG_NI_RANDOM) && cost)
-		count_newidle(sd, w->pulled ? w->stake : 0);
-	account_newidle_cost(sys, sd, w->jiffies, cost);
+	if (feat(sys, FG_NEWIDLE_FAIL) >= FG_NEWIDLE_RANDOM && cost)
+		count_newidle(sys, sd, w->pulled ? w->stake : 0, rq->clock);
 	w->cost += cost;
+	/* A failure raises the cost, so that the next one waits for a longer idle time. */
+	if (feat(sys, FG_NEWIDLE_FAIL) == FG_NEWIDLE_BUMP && !w->pulled)
+		cost = 3 * sd->max_newidle_lb_cost / 2;
+	account_newidle_cost(sys, sd, w->jiffies, cost);
 	if (!feat(sys, FG_NEWIDLE_COST))
 		update_next_balance(sys, sd, w);
 	return w->pulled || rq->nr_running || coming ? FG_BALANCE_STOP : FG_BALANCE_SKIP;

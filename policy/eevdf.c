@@ -46,12 +46,33 @@ static s64 scale_signed(s64 a, u64 mul, u64 div)
 	return (s64)(a < 0 ? 0 - magnitude : magnitude);
 }
 
+static u64 base_slice(const struct fg_sys *sys)
+{
+	return (feat(sys, FG_SLICE_700) ? EEVDF_BASE_SLICE_700 : EEVDF_BASE_SLICE) * tunable_factor(sys);
+}
+
+u64 fg_slice(const struct fg_sys *sys, u64 custom)
+{
+	if (custom && is_eevdf612(sys))
+		return clamp_u64(custom, EEVDF_MIN_SLICE, EEVDF_MAX_SLICE);
+	return base_slice(sys);
+}
+
 /* r, ns of real time. */
 static u64 entity_slice(const struct fg_sys *sys, const struct fg_task *p)
 {
-	if (p->custom_slice && is_eevdf612(sys))
-		return clamp_u64(p->custom_slice, EEVDF_MIN_SLICE, EEVDF_MAX_SLICE);
-	return (feat(sys, FG_SLICE_700) ? EEVDF_BASE_SLICE_700 : EEVDF_BASE_SLICE) * tunable_factor(sys);
+	return fg_slice(sys, p->custom_slice);
+}
+
+/* cfs_rq_min_slice, cfs_rq_max_slice */
+static u64 queue_min_slice(const struct fg_sys *sys, const struct fg_queue *q)
+{
+	return q->min_slice ? q->min_slice : base_slice(sys);
+}
+
+static u64 queue_max_slice(const struct fg_sys *sys, const struct fg_queue *q)
+{
+	return q->max_slice ? q->max_slice : base_slice(sys);
 }
 
 /* w * (v - v0) of p */
@@ -103,22 +124,39 @@ static u32 deadline_before(const struct fg_task *a, const struct fg_task *b)
 	return vruntime_before(a->deadline, b->deadline);
 }
 
-/* The lag of p, queued where v is V, clamped to two slices (or a tick) in both directions. */
-static s64 entity_lag(const struct fg_sys *sys, u64 v, const struct fg_task *p)
+/*
+ * The lag of p, queued in q where v is V, clamped in both directions: to two slices (or a tick), from v7.0 on to a tick
+ * more than the longest slice of the queue.
+ */
+static s64 entity_lag(const struct fg_sys *sys, const struct fg_queue *q, u64 v, const struct fg_task *p)
 {
-	u64 tick = FG_NSEC_PER_SEC / nonzero(sys->hz);
-	s64 limit = (s64)calc_delta_fair(max_u64(2 * entity_slice(sys, p), tick), p);
-	s64 lag = (s64)(v - p->vruntime);
+	u64 tick = FG_NSEC_PER_SEC / nonzero(sys->hz), longest = max_u64(2 * entity_slice(sys, p), tick);
+	s64 limit, lag = (s64)(v - p->vruntime);
+
+	if (feat(sys, FG_LAG_CLAMP) == FG_LAG_CLAMP_QUEUE)
+		longest = queue_max_slice(sys, q) + tick;
+	limit = (s64)calc_delta_fair(longest, p);
 
 	if (lag > limit)
 		return limit;
 	return lag < -limit ? -limit : lag;
 }
 
-/* p->vlag of a p that is still queued. */
-static void update_entity_lag(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p)
+/*
+ * p->vlag of a p that is still queued. With delay-lag a delayed p does not owe more than when it fell asleep, and is owed
+ * nothing (DELAY_ZERO). 1: p stands elsewhere than its lag says.
+ */
+static u32 update_entity_lag(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p)
 {
-	p->vlag = entity_lag(sys, fg_avg_vruntime(q), p);
+	u64 v = fg_avg_vruntime(q);
+	s64 lag = entity_lag(sys, q, v, p);
+
+	if (feat(sys, FG_DELAY_LAG) && (p->flags & FG_TASK_DELAYED)) {
+		lag = lag > p->vlag ? lag : p->vlag;
+		lag = lag < 0 ? lag : 0;
+	}
+	p->vlag = lag;
+	return v - (u64)lag != p->vruntime;
 }
 
 /*
@@ -164,12 +202,68 @@ static void eevdf_leave(const struct fg_sys *sys, struct fg_queue *q, struct fg_
 }
 
 /*
- * lag = w * vlag stays when w changes. A relative deadline is not converted: the rest of a slice becomes longer or
- * shorter in real time. (Releases after v6.12 convert it.)
+ * lag = w * vlag stays when w changes. Up to v6.12 a relative deadline is not converted: the rest of a slice becomes
+ * longer or shorter in real time.
  */
-static void eevdf_rescale(struct fg_task *p, u64 old_weight)
+static void eevdf_rescale(const struct fg_sys *sys, struct fg_task *p, u64 old_weight)
 {
 	p->vlag = scale_signed(p->vlag, old_weight, p->weight);
+	if (feat(sys, FG_REWEIGHT) != FG_REWEIGHT_LAG && (p->flags & FG_TASK_REL_DEADLINE))
+		p->deadline = (u64)scale_signed((s64)p->deadline, old_weight, p->weight);
+}
+
+/* ---- protection: how long what was picked runs before another may take its place ---- */
+
+/* RUN_TO_PARITY */
+static u32 protect_slice(const struct fg_sys *sys, const struct fg_task *curr)
+{
+	if (feat(sys, FG_PROTECT) == FG_PROTECT_PARITY)
+		return (curr->flags & FG_TASK_PROTECTED) != 0;
+	return vruntime_before(curr->vruntime, curr->vprot);
+}
+
+static void cancel_protect_slice(const struct fg_sys *sys, struct fg_task *curr)
+{
+	curr->flags &= ~(u32)FG_TASK_PROTECTED;
+	if (vruntime_before(curr->vruntime, curr->vprot))
+		curr->vprot = curr->vruntime;
+}
+
+/* The least vruntime at which e, queued in q, is not eligible: just beyond the average of the others. */
+static u64 ineligible_vruntime(const struct fg_queue *q, const struct fg_task *e)
+{
+	struct fg_queue others = *q;
+
+	if (q->load_weight <= e->weight)
+		return q->min_vruntime + 1;
+	avg_vruntime_sub(&others, e);
+	others.load_weight -= e->weight;
+	return fg_avg_vruntime(&others) + 1;
+}
+
+/* e, of q, was picked. Where a shorter slice is queued it is protected for as long as that, or while it is eligible. */
+static void set_protect_slice(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e)
+{
+	u64 own = entity_slice(sys, e), shortest = min_u64(queue_min_slice(sys, q), own);
+
+	e->flags |= FG_TASK_PROTECTED;
+	e->vprot = e->deadline;
+	if (shortest == own)
+		return;
+	if (feat(sys, FG_PROTECT) == FG_PROTECT_INELIGIBLE)
+		e->vprot = vruntime_min(e->vprot, ineligible_vruntime(q, e));
+	else
+		e->vprot = vruntime_min(e->vprot, e->vruntime + calc_delta_fair(shortest, e));
+}
+
+/* A wakeup did not preempt e: it is protected for the shortest slice at most. */
+static void update_protect_slice(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e)
+{
+	u64 from = e->vruntime;
+
+	if (feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS)
+		from = vruntime_min(from, fg_avg_vruntime(q));
+	e->vprot = vruntime_min(e->vprot, from + calc_delta_fair(queue_min_slice(sys, q), e));
 }
 
 /* The slice is over: the next one. */
@@ -182,9 +276,14 @@ static u32 update_deadline(const struct fg_sys *sys, struct fg_task *p)
 	return 1;
 }
 
-/* v6.12: without protection, which a shorter slice or a yield took, it runs only while it is eligible. */
+/*
+ * v6.12: without protection, which a shorter slice or a yield took, it runs only while it is eligible. v6.17: another is
+ * picked as soon as the protection ends.
+ */
 static u32 lost_its_turn(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *curr)
 {
+	if (feat(sys, FG_PROTECT) != FG_PROTECT_PARITY)
+		return !protect_slice(sys, curr);
 	return is_eevdf612(sys) && !(curr->flags & FG_TASK_PROTECTED) && !entity_eligible(q, curr);
 }
 
@@ -203,23 +302,36 @@ static u32 eevdf_charge(const struct fg_sys *sys, struct fg_queue *q, struct fg_
 	return 1;
 }
 
-/* first: of the queued who are eligible the one with the earliest deadline. */
-static struct fg_task *pick_eevdf(const struct fg_queue *q, struct fg_task *curr, struct fg_task *first)
+/* first: of the queued who are eligible the one with the earliest deadline. protect: curr's protection counts. */
+static struct fg_task *pick_eevdf(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
+				  struct fg_task *first, u32 protect)
 {
 	if (!curr || !curr->on_rq || !entity_eligible(q, curr))
 		return first;
 	/* RUN_TO_PARITY: a slice that began is finished. */
-	if ((curr->flags & FG_TASK_PROTECTED) || !first)
+	if ((protect && protect_slice(sys, curr)) || !first)
 		return curr;
 	return deadline_before(curr, first) ? curr : first;
 }
 
 /* Of q. curr: an entity of it, or null. */
-static struct fg_task *eevdf_pick_entity(const struct fg_queue *q, struct fg_task *curr, struct fg_task *first)
+static struct fg_task *eevdf_pick_entity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
+					 struct fg_task *first)
 {
 	if (q->next && entity_eligible(q, q->next))
 		return q->next;
-	return pick_eevdf(q, curr, first);
+	return pick_eevdf(sys, q, curr, first, 1);
+}
+
+/* What a wakeup is tested against: from v6.19 on the buddy too, from v7.1 on only if protection counts. */
+static struct fg_task *pick_in_wakeup(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
+				      struct fg_task *first, u32 protect)
+{
+	u32 heeds_buddy = feat(sys, FG_BUDDY_IN_WAKE) && (protect || !feat(sys, FG_BUDDY_PROTECT));
+
+	if (heeds_buddy && q->next && entity_eligible(q, q->next))
+		return q->next;
+	return pick_eevdf(sys, q, curr, first, protect);
 }
 
 /* PREEMPT_SHORT, v6.12, before which all slices are equal: p asks for less, and it is its turn rather than curr's. */
@@ -241,24 +353,71 @@ static u32 preempts_idle(const struct fg_sys *sys, const struct fg_task *curr, c
 	return curr_is_idle && !p_is_idle;
 }
 
-/* 1: p preempts curr. They compete as pe and e: themselves if their group is the same. first: of that queue. */
+/* Up to v6.16: a shorter slice ends the protection first, then a pick decides. */
+static u32 preempts_parity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e,
+			   const struct fg_task *pe, struct fg_task *first)
+{
+	if (preempts_short(sys, q, e, pe))
+		cancel_protect_slice(sys, e);
+	return pick_eevdf(sys, q, e, first, 1) == pe;
+}
+
+/* set_short_buddy, v7.3: of wakees with short slices the one with the shortest runs next. */
+static void set_short_buddy(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *pe)
+{
+	if (feat(sys, FG_SHORT_BUDDY) && !(q->next && entity_slice(sys, q->next) < entity_slice(sys, pe)))
+		q->next = pe;
+}
+
+/* v6.17: a shorter slice is a reason to pick without protection. A test that fails may shorten the protection. */
+static u32 preempts_vprot(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *e, struct fg_task *pe,
+			  struct fg_task *first, u32 flags)
+{
+	u32 is_short = entity_slice(sys, pe) < entity_slice(sys, e), shrink = feat(sys, FG_SHRINK);
+	u32 tested = is_short || !feat(sys, FG_FORK_NO_PREEMPT) ||
+		     !((flags & FG_WF_FORK) || (pe->flags & FG_TASK_DELAYED));
+	struct fg_task *best = 0;
+
+	if (tested) {
+		best = pick_in_wakeup(sys, q, e, first, !is_short);
+		if (best && (best->flags & FG_TASK_DELAYED) && feat(sys, FG_WAKE_PICK_DEQUEUE))
+			return FG_PREEMPT_DELAYED;
+	}
+	if (tested && (best == pe || (is_short && feat(sys, FG_SHORT_EAGER) && entity_eligible(q, pe)))) {
+		if (is_short || feat(sys, FG_SHORT_EAGER))
+			cancel_protect_slice(sys, e);
+		if (is_short && feat(sys, FG_BUDDY_PROTECT))
+			forget_buddy(q, e);
+		if (is_short)
+			set_short_buddy(sys, q, pe);
+		return FG_PREEMPT_YES;
+	}
+	if (shrink == FG_SHRINK_ALWAYS || (tested && (shrink == FG_SHRINK_FAILED || (shrink && is_short))))
+		update_protect_slice(sys, q, e);
+	return FG_PREEMPT_NO;
+}
+
+/* FG_PREEMPT_*. They compete as pe and e: themselves if their group is the same. first: of that queue. */
 static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
-				      struct fg_task *p, struct fg_task *first)
+				      struct fg_task *p, struct fg_task *first, u32 flags)
 {
 	u32 same = curr->tg == p->tg;
 	struct fg_task *e = same ? curr : entity_of(rq, curr), *pe = same ? p : entity_of(rq, p);
-	const struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
+	struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
 
 	if (preempts_idle(sys, curr, p)) {
-		e->flags &= ~(u32)FG_TASK_PROTECTED;
-		return 1;
+		cancel_protect_slice(sys, e);
+		return FG_PREEMPT_YES;
 	}
 	/* Batch and idle tasks wait for the end of the slice. */
-	if (p->policy != FG_SCHED_OTHER)
-		return 0;
-	if (preempts_short(sys, q, e, pe))
-		e->flags &= ~(u32)FG_TASK_PROTECTED;
-	return pick_eevdf(q, e, first) == pe;
+	if (p->policy != FG_SCHED_OTHER) {
+		if (feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS)
+			update_protect_slice(sys, q, e);
+		return FG_PREEMPT_NO;
+	}
+	if (feat(sys, FG_PROTECT) == FG_PROTECT_PARITY)
+		return preempts_parity(sys, q, e, pe, first);
+	return preempts_vprot(sys, q, e, pe, first, flags);
 }
 
 /*
@@ -277,6 +436,7 @@ static void eevdf_yield(const struct fg_sys *sys, struct fg_queue *q, struct fg_
 		return;
 	}
 	curr->deadline += calc_delta_fair(entity_slice(sys, curr), curr);
+	/* Where protection is a vruntime, a yield leaves it. */
 	curr->flags &= ~(u32)FG_TASK_PROTECTED;
 }
 
@@ -291,23 +451,29 @@ static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_queue *q, co
 }
 
 /* p sleeps, but stays in the queue. */
-static void set_delayed(struct fg_cpu *rq, struct fg_task *p)
+static void set_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
+	if (feat(sys, FG_DELAY_LAG))
+		update_entity_lag(sys, queue_of(rq, p), p);
 	p->flags |= FG_TASK_DELAYED;
 	rq->h_nr_delayed++;
 	if (p->tg)
 		group_of(rq, p)->h_nr_delayed++;
 }
 
-/* A delayed p whose lag has become positive loses it: it is placed with a lag of 0. */
+/*
+ * A delayed p whose lag has become positive loses it: it is placed with a lag of 0. With delay-lag it is placed whenever
+ * its lag is not where it stands.
+ */
 static void forfeit_credit(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *p)
 {
-	update_entity_lag(sys, q, p);
-	if (p->vlag <= 0)
+	u32 moved = update_entity_lag(sys, q, p);
+
+	if (feat(sys, FG_DELAY_LAG) ? !moved : p->vlag <= 0)
 		return;
 	avg_vruntime_sub(q, p);
 	q->load_weight -= p->weight;
-	p->vlag = 0;
+	p->vlag = p->vlag < 0 ? p->vlag : 0;
 	eevdf_place_entity(sys, q, p, 0);
 	q->load_weight += p->weight;
 	avg_vruntime_add(q, p);

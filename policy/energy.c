@@ -21,12 +21,15 @@ struct energy_env {
 
 /*
  * cpu_util(c, p, dst, boost) of spec 2.7: the fair utilization of rq with p, a sleeper, on dst (-1: on no CPU). Boosted, what
- * waits counts too, but only for requests.
+ * waits counts too, but only for requests; without boost-exact p is then taken for its utilization.
  */
 static u64 cpu_util_next(const struct select_ctx *s, const struct fg_cpu *rq, s32 dst, u32 boost)
 {
 	u64 util = rq->cfs.util_avg, runnable = rq->cfs.runnable_avg, est = rq->est_enqueued;
+	u32 boosts = boost && feat(s->sys, FG_RUNNABLE_BOOST);
 
+	if (boosts && !feat(s->sys, FG_BOOST_EXACT))
+		util = max_u64(util, runnable);
 	if (rq->id == s->prev && rq->id != dst) {
 		util = pos_sub(util, s->util_avg);
 		runnable = pos_sub(runnable, s->runnable_avg);
@@ -34,7 +37,7 @@ static u64 cpu_util_next(const struct select_ctx *s, const struct fg_cpu *rq, s3
 		util += s->util_avg;
 		runnable += s->runnable_avg;
 	}
-	if (boost && feat(s->sys, FG_RUNNABLE_BOOST))
+	if (boosts && feat(s->sys, FG_BOOST_EXACT))
 		util = max_u64(util, runnable);
 	/* A sleeper's estimate is nowhere. */
 	if (rq->id == dst)

@@ -18,7 +18,7 @@ void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 	if (attached)
 		dequeue_load_avg(sys, queue_avg(rq, p), p);
 	fg_set_load_weight(p);
-	eevdf_rescale(p, old_weight);
+	eevdf_rescale(sys, p, old_weight);
 	p->avg.load_avg = p->weight * p->avg.load_sum / pelt_divider(&p->avg);
 	if (attached)
 		enqueue_load_avg(queue_avg(rq, p), p);
@@ -263,7 +263,7 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	fg_clear_buddies(rq, p);
 	if (delays) {
 		update_own_load_avg(sys, rq, p);
-		set_delayed(rq, p);
+		set_delayed(sys, rq, p);
 	} else {
 		leave_queue(sys, rq, p, flags, takes_at_once);
 	}
@@ -298,7 +298,7 @@ void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	p->exec_start = rq->clock_task;
 	p->prev_sum_exec = p->sum_exec;
 	if (is_eevdf(sys))
-		p->flags |= FG_TASK_PROTECTED;
+		set_protect_slice(sys, queue_of(rq, p), p);
 	if (p->tg)
 		set_next_group(sys, rq, group_of(rq, p));
 	fg_update_misfit_status(sys, rq, p);
@@ -318,7 +318,7 @@ struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq
 			       struct fg_task *second)
 {
 	if (is_eevdf(sys))
-		return eevdf_pick_entity(&rq->fair, curr_entity(rq), first);
+		return eevdf_pick_entity(sys, &rq->fair, curr_entity(rq), first);
 	return cfs_pick_entity(sys, &rq->fair, curr_entity(rq), first, second);
 }
 
@@ -328,7 +328,7 @@ struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, st
 	const struct fg_queue *q = &tg->cpus[(u32)rq->id].queue;
 
 	if (is_eevdf(sys))
-		return eevdf_pick_entity(q, curr_in_group(rq, tg), first);
+		return eevdf_pick_entity(sys, q, curr_in_group(rq, tg), first);
 	return cfs_pick_entity(sys, q, curr_in_group(rq, tg), first, second);
 }
 
@@ -360,14 +360,15 @@ u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, co
 	return check_preempt_tick(sys, rq, curr, left);
 }
 
-u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first)
+u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first,
+			    u32 flags)
 {
 	struct fg_task *curr = fair_curr(rq);
 
 	if (!curr || curr == p)
 		return 0;
 	if (is_eevdf(sys))
-		return eevdf_check_preempt_wakeup(sys, rq, curr, p, first);
+		return eevdf_check_preempt_wakeup(sys, rq, curr, p, first, flags);
 	return cfs_check_preempt_wakeup(sys, rq, curr, p);
 }
 

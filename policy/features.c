@@ -43,6 +43,14 @@ u32 fg_feature_ready(u32 id, u32 value)
 		return value <= FG_EM_COST_PERFORMANCE;
 	case FG_FREQ_HOLD:
 		return value <= FG_FREQ_HOLD_V66;
+	case FG_NEWIDLE_FAIL:
+		return value <= FG_NEWIDLE_RATE;
+	case FG_PROTECT:
+		return value <= FG_PROTECT_INELIGIBLE;
+	case FG_SHRINK:
+		return value <= FG_SHRINK_ALWAYS;
+	case FG_REWEIGHT:
+		return value <= FG_REWEIGHT_EXACT;
 	case FG_RQ:
 		return value <= FG_RQ_EEVDF612;
 	}

@@ -48,7 +48,7 @@ enum fg_feature_id {
 	FG_NR_FEATURES
 };
 
-#define FG_MAX_FEATURES 160
+#define FG_MAX_FEATURES 224
 
 struct fg_features {
 	u8 value[FG_MAX_FEATURES];
@@ -99,6 +99,23 @@ struct fg_features {
 #define FG_FREQ_HOLD_V511 1
 #define FG_FREQ_HOLD_V518 2
 #define FG_FREQ_HOLD_V66 3
+#define FG_NEWIDLE_NONE 0
+#define FG_NEWIDLE_BUMP 1
+#define FG_NEWIDLE_RANDOM 2
+#define FG_NEWIDLE_RATE 3
+#define FG_PROTECT_PARITY 0
+#define FG_PROTECT_VPROT 1
+#define FG_PROTECT_INELIGIBLE 2
+#define FG_SHRINK_NONE 0
+#define FG_SHRINK_SHORT 1
+#define FG_SHRINK_FAILED 2
+#define FG_SHRINK_ALWAYS 3
+#define FG_REWEIGHT_LAG 0
+#define FG_REWEIGHT_PLACE 1
+#define FG_REWEIGHT_SELF_OUT 2
+#define FG_REWEIGHT_EXACT 3
+#define FG_LAG_CLAMP_OWN 0
+#define FG_LAG_CLAMP_QUEUE 1
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -176,7 +193,8 @@ struct fg_task {
 	struct fg_util_est est;
 	u64 vruntime;
 	u64 deadline;		/* EEVDF, in virtual time */
-	s64 vlag;		/* EEVDF, off the queue: V - vruntime when it left */
+	s64 vlag;		/* EEVDF, off the queue: V - vruntime when it left; delay-lag: delayed, when it fell asleep */
+	u64 vprot;		/* EEVDF, current: the vruntime up to which it is protected (protect=vprot and later) */
 	u64 custom_slice;	/* ns asked for by sched_setattr(), 0: none */
 	u64 exec_start;		/* rq clock_task, ns; 0: cold */
 	u64 sum_exec;		/* ns */
@@ -217,7 +235,8 @@ struct fg_queue {
 	struct fg_task *next;	/* next buddy */
 	struct fg_task *last;	/* last buddy */
 	struct fg_task *skip;	/* skip buddy */
-	u64 pad[2];
+	u64 min_slice;		/* EEVDF, ns: the shortest and the longest slice of the queued entities; */
+	u64 max_slice;		/* both 0: none of them asks for a slice */
 };
 
 /*
@@ -341,10 +360,11 @@ struct fg_domain {
 	u64 last_balance;	/* jiffies */
 	u64 max_newidle_lb_cost;	/* ns */
 	u64 next_decay;		/* jiffies */
-	u32 newidle_call;	/* ni-random: tries and successes of newly idle balancing since the last count, */
+	u32 newidle_call;	/* newidle-fail=random: tries and successes of newly idle balancing since the last count, */
 	u32 newidle_success;
 	u32 newidle_ratio;	/* and successes of 1024 tries as last counted */
 	u32 pad;
+	u64 newidle_stamp;	/* ns: when they were last counted, or 0 (newidle-fail=rate) */
 	u64 avg_scan_cost;	/* ns */
 	struct fg_mask span;
 };
@@ -719,12 +739,20 @@ FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_
 void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p);
 /* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
 fg_bool fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
+#define FG_PREEMPT_NO 0
+#define FG_PREEMPT_YES 1
+#define FG_PREEMPT_DELAYED 2
+
 /*
- * 1: p, just queued on rq, preempts its fair current, which the caller has charged. Sets the buddies as the kernel does.
- * Not asked while a reschedule of rq is already pending; an idle or RT current is the caller's business.
+ * Whether p, just queued on rq, preempts its fair current, which the caller has charged. Sets the buddies as the kernel
+ * does. flags: FG_WF_FORK for a new task. Not asked while a reschedule of rq is already pending, but for wake-test-always;
+ * an idle or RT current is the caller's business. FG_PREEMPT_DELAYED: first is a delayed sleeper; the caller dequeues it
+ * and asks again, with another first.
  */
-fg_bool fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p,
-				FG_NULLABLE fg_entity *first);
+u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p,
+			    FG_NULLABLE fg_entity *first, u32 flags);
+/* ns of real time: the slice of a task that asks for one of custom ns, 0: for none. */
+u64 fg_slice(const struct fg_sys *sys, u64 custom);
 /* The current task, charged before, yields. */
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
 /*
@@ -877,7 +905,7 @@ struct fg_balance_walk {
 	u32 update_next_balance;	/* next_balance says something */
 	u32 blocked;		/* some idle CPU has blocked load left */
 	u32 dice;		/* newly idle: 0..1023, set by the caller before each domain */
-	u32 stake;		/* newly idle: what moving something counts for (ni-random) */
+	u32 stake;		/* newly idle: what moving something counts for (newidle-fail=random) */
 	u32 pulled;		/* newly idle: tasks moved by the attempt just made, set by the caller */
 	u32 pad;
 };

@@ -30,14 +30,47 @@ static u64 group_shares(const struct fg_tg_cpu *g)
 
 /*
  * With EEVDF a queued entity keeps its lag (since v6.9 no more than it could leave with) and, as a lag, what is left
- * until its deadline: both are times by its weight. v: where its queue is. A slice that began is protected no more.
+ * until its deadline: both are times by its weight. v: where its queue is. Up to v6.16 a slice that began is protected no
+ * more; from v7.1 on (exact) the rest of the protection is kept as a lag, too.
  */
-static void reweight_queued(const struct fg_sys *sys, struct fg_task *e, u64 v, u64 old, u64 shares)
+static void reweight_queued(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e, u64 v, u64 old,
+			    u64 shares)
 {
-	s64 lag = is_eevdf612(sys) ? entity_lag(sys, v, e) : (s64)(v - e->vruntime);
+	s64 lag = is_eevdf612(sys) ? entity_lag(sys, q, v, e) : (s64)(v - e->vruntime);
 
+	if (feat(sys, FG_REWEIGHT) == FG_REWEIGHT_EXACT && e->on_cpu && protect_slice(sys, e))
+		e->vprot = v + (u64)scale_signed((s64)(e->vprot - v), old, shares);
 	e->vruntime = v - (u64)scale_signed(lag, old, shares);
 	e->deadline = v + (u64)scale_signed((s64)(e->deadline - v), old, shares);
+	e->flags &= ~(u32)FG_TASK_PROTECTED;
+}
+
+/* V of q with a current e, of which q's sums do not know. */
+static u64 avg_vruntime_with(const struct fg_queue *q, const struct fg_task *e)
+{
+	struct fg_queue with = *q;
+
+	avg_vruntime_add(&with, e);
+	with.load_weight += e->weight;
+	return fg_avg_vruntime(&with);
+}
+
+/*
+ * v6.13 to v7.0: e, which has its new weight and is out of q's sums, is placed as if it joined, with the lag that it had
+ * by its old weight. That inflates the lag, although e never left; a current e still counts in V. rest: of its slice.
+ */
+static void place_reweighted(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e, s64 lag, s64 rest)
+{
+	u64 load = q->load_weight + (e->on_cpu ? e->weight : 0), old = e->vruntime;
+
+	/* v6.16: an entity that is alone loses its lag. */
+	if (!q->load_weight && feat(sys, FG_REWEIGHT) == FG_REWEIGHT_SELF_OUT)
+		lag = 0;
+	lag += scale_signed(lag, e->weight, nonzero(load));
+	e->vruntime = (e->on_cpu ? avg_vruntime_with(q, e) : fg_avg_vruntime(q)) - (u64)lag;
+	e->deadline = e->vruntime + (u64)rest;
+	if (feat(sys, FG_PROTECT_FIRST) && e->on_cpu)
+		e->vprot += e->vruntime - old;
 	e->flags &= ~(u32)FG_TASK_PROTECTED;
 }
 
@@ -62,16 +95,25 @@ static void join_sums(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e, u64 shares)
 {
 	u64 old = e->shares, v = is_eevdf(sys) ? fg_avg_vruntime(&rq->fair) : 0;
+	u32 reweight = feat(sys, FG_REWEIGHT), placed = reweight == FG_REWEIGHT_PLACE || reweight == FG_REWEIGHT_SELF_OUT;
+	s64 lag = placed && e->on_rq ? entity_lag(sys, &rq->fair, v, e) : 0;
+	u32 protected = e->on_cpu && protect_slice(sys, e);
 
 	if (e->on_rq)
 		leave_sums(sys, rq, e);
 	dequeue_load_avg(sys, &rq->cfs, e);
-	if (is_eevdf(sys) && e->on_rq)
-		reweight_queued(sys, e, v, old, shares);
-	else
+	if (is_eevdf(sys) && e->on_rq && !placed)
+		reweight_queued(sys, &rq->fair, e, v, old, shares);
+	else if (!e->on_rq)
 		e->vlag = scale_signed(e->vlag, old, shares);
 	e->shares = (u32)shares;
 	e->weight = (u32)max_u64(shares / 1024, MIN_WEIGHT);
+	if (placed && e->on_rq) {
+		if (feat(sys, FG_PROTECT_FIRST) && protected)
+			e->vprot = e->vruntime + (u64)scale_signed((s64)(e->vprot - e->vruntime), old, shares);
+		place_reweighted(sys, &rq->fair, e, scale_signed(lag, old, shares),
+				 scale_signed((s64)(e->deadline - e->vruntime), old, shares));
+	}
 	e->avg.load_avg = e->weight * e->avg.load_sum / pelt_divider(&e->avg);
 	enqueue_load_avg(&rq->cfs, e);
 	if (e->on_rq)
@@ -123,6 +165,8 @@ static void dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, st
 	flags |= FG_DEQUEUE_SLEEP;
 	forget_buddy(&rq->fair, e);
 	if (delays_dequeue(sys, &rq->fair, e, flags)) {
+		if (feat(sys, FG_DELAY_LAG))
+			update_entity_lag(sys, &rq->fair, e);
 		e->flags |= FG_TASK_DELAYED;
 		update_group_share(sys, rq, g);
 		return;
@@ -172,7 +216,7 @@ static void set_next_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 	e->exec_start = rq->clock_task;
 	e->prev_sum_exec = e->sum_exec;
 	if (is_eevdf(sys))
-		e->flags |= FG_TASK_PROTECTED;
+		set_protect_slice(sys, &rq->fair, e);
 }
 
 void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)

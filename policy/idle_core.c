@@ -96,7 +96,7 @@ global_func u32 probe_thread(const struct select_ctx *s frame_arg, const struct 
 		return THREAD_NO;
 	if (probe_takes(s, t, !feat(s->sys, FG_SI_FIRST)))
 		return THREAD_FREE;
-	return sched_idle_rq(rq_of(s, t)) ? THREAD_SCHED_IDLE : THREAD_NO;
+	return yields_to(s, rq_of(s, t)) ? THREAD_SCHED_IDLE : THREAD_NO;
 }
 
 /* A free thread of cpu's own core. */

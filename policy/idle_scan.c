@@ -160,7 +160,7 @@ global_func u32 probe_core(const struct select_ctx *s frame_arg, struct scan *sc
 		idle = 0;
 		if (scan->cpu >= 0)
 			break;
-		if (sched_idle_rq(cpu_rq(s->sys, t)) && may_remember(s, scan, cpu)) {
+		if (yields_to(s, cpu_rq(s->sys, t)) && may_remember(s, scan, cpu)) {
 			remember(s, scan, cpu);
 			break;
 		}
@@ -203,7 +203,7 @@ global_func u32 scan_cpu(const struct select_ctx *s frame_arg, struct scan *scan
 		scan->cpu = cpu;
 		return SCAN_FOUND;
 	}
-	if (scan->wants_idle && scan->cpu < 0 && sched_idle_rq(rq_of(s, cpu)))
+	if (scan->wants_idle && scan->cpu < 0 && yields_to(s, rq_of(s, cpu)))
 		remember(s, scan, cpu);
 	return SCAN_ON;
 }

@@ -37,6 +37,7 @@ struct sg_lb_stats {
 	u32 no_capacity; /* v5.4: overloaded, or to be taken for it */
 	u32 asym_packing; /* dst is preferred to its CPUs */
 	u32 smt; /* busy siblings that an idle core could help */
+	u32 overutilized; /* one of its CPUs is */
 };
 
 /* A domain. The busiest group is b->busiest. */
@@ -67,6 +68,9 @@ static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, s
 /* A group by its statistics: more tasks than CPUs and not enough capacity; a CPU or capacity left. */
 static u32 lb_is_overloaded(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st);
 static u32 lb_has_capacity(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st);
+/* lb_busiest.c: gt(a, c) of spec 0; the capacity of dst. */
+static u32 capacity_greater(u64 a, u64 c);
+static u64 dst_capacity(const struct fg_sys *sys, const struct fg_balance *b);
 /* lb_asym.c: a is preferred to c where packing is asymmetric: the lower id. */
 static u32 asym_prefer(s32 a, s32 c);
 /* 1: a look that ended by this rule (FG_BALANCE_RULE_*) wants something moved. */

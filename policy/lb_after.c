@@ -83,7 +83,7 @@ static u32 source_is_squeezed(const struct fg_sys *sys, const struct fg_balance 
 {
 	const struct fg_cpu *src = cpu_rq(sys, (u32)b->src_cpu);
 
-	return b->kind != FG_CPU_NOT_IDLE && src->h_nr_running == 1 && capacity_reduced(src, b->sd) &&
+	return b->kind != FG_CPU_NOT_IDLE && lb_nr(sys, src) == 1 && capacity_reduced(src, b->sd) &&
 	       (u64)src->cpu_capacity * b->sd->imbalance_pct < dst_capacity(sys, b) * 100;
 }
 
@@ -142,10 +142,12 @@ static u32 balance_failed(const struct fg_sys *sys, struct fg_balance *b)
 			lengthen_interval(sys, b);
 			return 0;
 		}
-		active = start_active_balance(sys, b, src);
+		/* v7.3: the task is just leaving. */
+		if (!feat(sys, FG_ALB_GONE) || src->curr->on_rq)
+			active = start_active_balance(sys, b, src);
 	}
 	/* Up to v5.11 the interval grows after an active balance that was due to failures, newly idle or not. */
-	if (!active || feat(sys, FG_ACTIVE_LB_TASK) || wants_running_task(sys, b))
+	if (feat(sys, FG_INTERVAL_RESET) || !active || feat(sys, FG_ACTIVE_LB_TASK) || wants_running_task(sys, b))
 		sd->balance_interval = sd->min_interval;
 	else if (sd->balance_interval < sd->max_interval)
 		sd->balance_interval *= 2;

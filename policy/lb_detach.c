@@ -37,8 +37,21 @@ static void note_pinned(const struct fg_sys *sys, struct fg_balance *b, const st
 	}
 }
 
+/* p has had more than its share, and where its group runs on dst it would have to wait. */
+static u32 ineligible_at_dst(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_task *p)
+{
+	const struct fg_queue *dst = const_queue_of(cpu_rq(sys, (u32)b->dst_cpu), p);
+	const struct fg_queue *src = const_queue_of(cpu_rq(sys, (u32)b->src_cpu), p);
+
+	return dst->load_weight && !entity_eligible(src, p);
+}
+
 u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p)
 {
+	if (feat(sys, FG_DELAYED_STAY) && (p->flags & FG_TASK_DELAYED) && b->migration != FG_MIGRATE_LOAD)
+		return 0;
+	if (feat(sys, FG_INELIGIBLE_STAY) && !b->sd->nr_balance_failed && ineligible_at_dst(sys, b, p))
+		return 0;
 	/* v5.12: it is where it belongs, and says nothing about the others. */
 	if (feat(sys, FG_LB_KTHREAD) && (p->flags & FG_TASK_PERCPU_KTHREAD))
 		return 0;

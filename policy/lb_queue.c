@@ -15,7 +15,7 @@ struct queue_search {
 /* Fair tasks; up to v5.4 those of all classes. */
 static u32 queue_nr(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
-	return feat(sys, FG_LB_P04) ? rq->h_nr_running : rq->nr_running;
+	return feat(sys, FG_LB_P04) ? lb_nr(sys, rq) : rq->nr_running;
 }
 
 /* The only task of rq would lose by a move to dst. */
@@ -27,6 +27,15 @@ static u32 dst_is_no_gain(const struct fg_sys *sys, const struct fg_balance *b, 
 		return 1;
 	if (!(b->sd->flags & FG_SD_ASYM_CPUCAPACITY))
 		return 0;
+	/* v7.3: busy siblings cost it capacity; and load is spread over clusters of equal capacity. */
+	if (feat(sys, FG_SRC_BUSY_CORE)) {
+		const struct fg_cpu *to = cpu_rq(sys, (u32)b->dst_cpu);
+
+		if (sys->smt_key && !siblings_idle(sys, rq->id))
+			return 0;
+		if (sys->cluster_key && actual_cpu_capacity(to) == actual_cpu_capacity(rq))
+			return 0;
+	}
 	if (feat(sys, FG_CAP_GREATER))
 		return !capacity_greater(dst, rq->cpu_capacity);
 	return dst < rq->cpu_capacity;
@@ -59,7 +68,7 @@ static void look_at_queue(const struct fg_sys *sys, const struct fg_balance *b, 
 	if (qs->misfit) {
 		value = rq->misfit_task_load;
 	} else {
-		if (!rq->h_nr_running && feat(sys, FG_QUEUE_FAIR))
+		if (!lb_nr(sys, rq) && feat(sys, FG_QUEUE_FAIR))
 			return;
 		if (queue_nr(sys, rq) == 1 && dst_is_no_gain(sys, b, rq))
 			return;

@@ -30,6 +30,7 @@ static void clear_sg_stats(struct sg_lb_stats *st)
 	st->no_capacity = 0;
 	st->asym_packing = 0;
 	st->smt = 0;
+	st->overutilized = 0;
 }
 
 static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s)
@@ -57,7 +58,7 @@ static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, str
 	st->load += lb_load(sys, rq);
 	st->util += fg_cpu_util(rq);
 	st->runnable += rq->cfs.runnable_avg;
-	st->h_nr += rq->h_nr_running;
+	st->h_nr += lb_nr(sys, rq);
 	/* 002/P05 counts the tasks of all classes. */
 	st->nr += feat(sys, FG_LB_P05) ? rq->nr_running : rq->h_nr_running;
 	st->idle_cpus += idle_rq(rq);
@@ -68,7 +69,7 @@ static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, str
 static inline u32 sole_task_squeezed(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
 {
 	return feat(sys, FG_REDUCED_CAP) && b->kind != FG_CPU_NOT_IDLE && capacity_reduced(rq, b->sd) &&
-	       rq->h_nr_running == 1;
+	       lb_nr(sys, rq) == 1;
 }
 
 /* The load of rq that would be better off elsewhere, 0: none. */
@@ -85,16 +86,25 @@ static inline u32 misfit_counts(const struct fg_sys *sys, u32 local, const struc
 	return !feat(sys, FG_LB_P04) || (!local && !idle_rq(rq));
 }
 
-/* All of rq into the sums of its group; what it says of the partition. */
-static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq, u32 local,
-			  struct sg_lb_stats *st)
+/* v7.3: a misfit task counts only if dst is clearly bigger than the CPUs of its group g. */
+static inline u32 dst_helps_misfit(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g)
+{
+	if (!feat(sys, FG_MISFIT_HELPFUL) || !(b->sd->flags & FG_SD_ASYM_CPUCAPACITY))
+		return 1;
+	return capacity_greater(dst_capacity(sys, b), g->max_capacity);
+}
+
+/* All of rq, a CPU of g, into the sums of its group; what it says of the partition. */
+static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
+			  const struct fg_cpu *rq, u32 local, struct sg_lb_stats *st)
 {
 	u32 status = add_cpu(sys, rq, st);
 	u64 misfit = misfit_load_of(sys, b, rq);
 
 	if (!misfit || !misfit_counts(sys, local, rq))
 		return status;
-	st->misfit_load = max_u64(st->misfit_load, misfit);
+	if (dst_helps_misfit(sys, b, g))
+		st->misfit_load = max_u64(st->misfit_load, misfit);
 	return b->sd->flags & FG_SD_ASYM_CPUCAPACITY ? status | SG_OVERLOAD : status;
 }
 
@@ -107,7 +117,7 @@ static u32 sum_one(const struct fg_sys *sys, struct fg_balance *b, const struct 
 
 	clear_sg_stats(&sum);
 	if (mask_test(&b->cpus, g->balance_cpu)) {
-		status = sum_cpu(sys, b, cpu_rq(sys, (u32)g->balance_cpu), local, &sum);
+		status = sum_cpu(sys, b, g, cpu_rq(sys, (u32)g->balance_cpu), local, &sum);
 		b->group_cpus++;
 	}
 	*st = sum;
@@ -124,7 +134,7 @@ static noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, 
 	clear_sg_stats(&sum);
 	for_every_cpu_and(cpu, &g->span, &b->cpus, sys->nr_cpus)
 	{
-		status |= sum_cpu(sys, b, cpu_rq(sys, cpu), local, &sum);
+		status |= sum_cpu(sys, b, g, cpu_rq(sys, cpu), local, &sum);
 		looked_at++;
 	}
 	b->group_cpus += looked_at;
@@ -149,7 +159,7 @@ void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_su
 	sums->overutilized_cpus = (status & SG_OVERUTILIZED) != 0;
 	/* For some domain it may be capacity_reduced(). */
 	sums->squeezed_cpus =
-		rq->h_nr_running == 1 && (u64)rq->cpu_capacity * LEAST_IMBALANCE_PCT < (u64)rq->cpu_capacity_orig * 100;
+		lb_nr(sys, rq) == 1 && (u64)rq->cpu_capacity * LEAST_IMBALANCE_PCT < (u64)rq->cpu_capacity_orig * 100;
 }
 
 /*
@@ -191,11 +201,14 @@ static noinline u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *
 {
 	u32 local = g->weight == 1 ? g->balance_cpu == b->dst_cpu : mask_test(&g->span, b->dst_cpu);
 	struct sg_lb_stats *st = local ? s->local : s->other;
+	u32 status;
 
 	/* That may change the capacity of dst, but only where groups are single CPUs: sums stay as they are. */
 	if (local && fg_group_capacity_due(b->sd, b->kind, b->jiffies))
 		fg_update_group_capacity(sys, b->sd, cpu_rq(sys, (u32)b->dst_cpu), b->jiffies);
-	s->status |= sum_group(sys, b, g, local, st);
+	status = sum_group(sys, b, g, local, st);
+	s->status |= status;
+	st->overutilized = (status & SG_OVERUTILIZED) != 0;
 	st->capacity = nonzero(g->capacity);
 	st->weight = g->weight;
 	s->total_load += st->load;
@@ -261,6 +274,9 @@ static u32 runnable_exceeds(const struct fg_sys *sys, const struct fg_balance *b
 
 static u32 lb_is_overloaded(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st)
 {
+	/* v7.1: with clamps, a group may have more to do than it has capacity for. */
+	if (feat(sys, FG_OVERLOAD_NEEDS_OU) && sys->eas && !st->overutilized)
+		return 0;
 	if (st->nr <= st->weight)
 		return 0;
 	return st->capacity * 100 < st->util * b->sd->imbalance_pct || runnable_exceeds(sys, b, st);

@@ -72,7 +72,7 @@ static u32 needs_balance(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
 	if (rq->nr_running >= 2)
 		return 1;
-	if (rq->h_nr_running && rq->sd && capacity_reduced(rq, rq->sd))
+	if (lb_nr(sys, rq) && rq->sd && capacity_reduced(rq, rq->sd))
 		return 1;
 	if (preferred_cpu_idles(sys, rq))
 		return 1;
@@ -105,16 +105,21 @@ u32 fg_nohz_balancer_kick(struct fg_sys *sys, struct fg_cpu *rq, u64 jiffies)
 	return fg_nohz_kick(sys, rq, jiffies);
 }
 
-/* The first idle CPU of the set, rq's own apart; -1: none. */
+/* The first idle CPU of the set, rq's own apart; -1: none. v7.3: the first one on an idle core, if there is one. */
 static s32 find_new_ilb(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
+	s32 idle = -1;
 	u32 cpu;
 
 	for_each_cpu(cpu, &sys->nohz_idle, sys->nr_cpus) {
-		if ((s32)cpu != rq->id && idle_rq(cpu_rq(sys, cpu)))
+		if ((s32)cpu == rq->id || !idle_rq(cpu_rq(sys, cpu)))
+			continue;
+		if (!feat(sys, FG_ILB_IDLE_CORE) || !sys->smt_key || siblings_idle(sys, (s32)cpu))
 			return (s32)cpu;
+		if (idle < 0)
+			idle = (s32)cpu;
 	}
-	return -1;
+	return idle;
 }
 
 s32 fg_kick_ilb(struct fg_sys *sys, const struct fg_cpu *rq, u32 kick, u64 jiffies)

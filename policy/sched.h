@@ -178,6 +178,12 @@ static inline struct fg_task *curr_in_group(const struct fg_cpu *rq, const struc
 	return curr && curr->tg == tg ? curr : 0;
 }
 
+/* Fair tasks that load balancing counts: without the delayed sleepers from v6.14 on (h_nr_runnable). */
+static inline u32 lb_nr(const struct fg_sys *sys, const struct fg_cpu *rq)
+{
+	return rq->h_nr_running - (feat(sys, FG_NR_RUNNABLE) ? rq->h_nr_delayed : 0);
+}
+
 /* p's averages are part of no run queue. */
 static inline u32 is_detached(const struct fg_task *p)
 {
@@ -197,12 +203,6 @@ static inline u32 idle_rq(const struct fg_cpu *rq)
 static inline u32 sched_idle_rq(const struct fg_cpu *rq)
 {
 	return rq->nr_running && rq->nr_running == rq->idle_h_nr_running;
-}
-
-/* free(c) */
-static inline u32 free_rq(const struct fg_cpu *rq)
-{
-	return idle_rq(rq) || sched_idle_rq(rq);
 }
 
 /* reduced(c): interrupts, RT or heat took so much that it shows at sd's imbalance_pct. */

@@ -98,9 +98,16 @@ static inline u32 probe_idle(const struct select_ctx *s, s32 cpu)
 	return idle;
 }
 
+/* choose_sched_idle_rq: what runs on rq is SCHED_IDLE; from v7.1 on that makes it free for other tasks only. */
+static inline u32 yields_to(const struct select_ctx *s, const struct fg_cpu *rq)
+{
+	return sched_idle_rq(rq) && !(s->p->policy == FG_SCHED_IDLE && feat(s->sys, FG_SI_NOT_FOR_IDLE));
+}
+
 static inline u32 probe_free(const struct select_ctx *s, s32 cpu)
 {
-	u32 free = free_rq(rq_of(s, cpu));
+	const struct fg_cpu *rq = rq_of(s, cpu);
+	u32 free = idle_rq(rq) || yields_to(s, rq);
 
 	s->v->probes++;
 	note_look(s, cpu, free);

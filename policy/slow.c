@@ -80,7 +80,7 @@ static void consider_load(const struct select_ctx *s, const struct fg_cpu *rq, s
 global_func u32 consider_cpu(const struct select_ctx *s frame_arg, const struct fg_cpu *rq state_arg,
 			     struct idlest_cpu *best frame_arg)
 {
-	if (sched_idle_rq(rq)) {
+	if (yields_to(s, rq)) {
 		note(s, FG_NOTE_SCHED_IDLE, rq->id, 0, 0);
 		if (best->sched_idle < 0)
 			best->sched_idle = rq->id;

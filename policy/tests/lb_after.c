@@ -98,7 +98,7 @@ TEST(newly_idle_balancing_by_its_success)
 	w.dice = 1023;
 	CHECK_EQ(fg_newidle_domain(&sys, mc, &cpus[0], &w), FG_BALANCE_NOW);
 	CHECK_EQ(mc->newidle_call, 512);
-	lb_with(FG_NI_RANDOM);
+	lb_with_value(FG_NEWIDLE_FAIL, FG_NEWIDLE_RANDOM);
 	CHECK_EQ(fg_newidle_domain(&sys, mc, &cpus[0], &w), FG_BALANCE_SKIP);
 	CHECK_EQ(mc->newidle_call, 513);
 	w.dice = 101;

@@ -67,6 +67,11 @@ static void lb_with(enum fg_feature_id id)
 	sys.feat.value[id] = 1;
 }
 
+static void lb_with_value(enum fg_feature_id id, u8 value)
+{
+	sys.feat.value[id] = value;
+}
+
 static void lb_without(enum fg_feature_id id)
 {
 	sys.feat.value[id] = 0;

@@ -38,7 +38,7 @@ const fn measured(name: &'static str, (major, minor): (u16, u16), changes: &'sta
 }
 
 /// All presets: releases, oldest first, stable trees, and the kernels that mails compare.
-pub static PRESETS: [Preset; 22] = [
+pub static PRESETS: [Preset; 36] = [
     release("v5.4", 5, 4, "Linux 5.4, read in the tree of 5.4.59"),
     release("v5.5", 5, 5, "Linux 5.5, from its mails and the trees of 5.4.59 and 5.6.4 on both sides"),
     release("v5.6", 5, 6, "Linux 5.6, read in the tree of 5.6.4"),
@@ -52,6 +52,17 @@ pub static PRESETS: [Preset; 22] = [
     release("v6.3", 6, 3, "Linux 6.3, read in the tree of 6.3.8"),
     release("v6.7", 6, 7, "Linux 6.7, between the trees of 6.3.8 and 6.8.1"),
     release("v6.12", 6, 12, "Linux 6.12, read in the tree of 6.12.117 less its back-ports"),
+    release("v6.13", 6, 13, "Linux 6.13, read in the tree of 6.13.2"),
+    release("v6.14", 6, 14, "Linux 6.14, read in the tree of 6.14.0"),
+    release("v6.15", 6, 15, "Linux 6.15, between the trees of 6.14.0 and 6.17-rc7"),
+    release("v6.16", 6, 16, "Linux 6.16, between the trees of 6.14.0 and 6.17-rc7"),
+    release("v6.17", 6, 17, "Linux 6.17, read in the tree of 6.17-rc7"),
+    release("v6.18", 6, 18, "Linux 6.18, read in the tree of 6.18.2"),
+    release("v6.19", 6, 19, "Linux 6.19, read in the tree of 6.19.0"),
+    release("v7.0", 7, 0, "Linux 7.0, read in the tree of 7.0.0"),
+    release("v7.1", 7, 1, "Linux 7.1, read in the tree of 7.1.3"),
+    release("v7.2", 7, 2, "Linux 7.2, read in the tree of 7.2.13 less its back-ports"),
+    release("v7.3", 7, 3, "Linux 7.3, read in the tree of 7.3.4 less its back-ports"),
     Preset {
         name: "debian-6.1.192",
         text: "Debian 12's linux-source-6.1 at 6.1.192, read there",
@@ -59,7 +70,7 @@ pub static PRESETS: [Preset; 22] = [
         kind: Kind::Stable,
         changes: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 \
                     fig-allowed=1 feec=tri feec-zero-spare=1 feec-stale-uclamp=1 feec-trivial=minimum feec-prev-spare=1 \
-                    load-nowrap=1 ni-random=1 idle-reweight=1 \
+                    load-nowrap=1 newidle-fail=random idle-reweight=1 \
                     util-shift=1 asym-early=1 misfit-core=1 \
                     freq-hold=v66 freq-limits-count=0",
     },
@@ -68,8 +79,30 @@ pub static PRESETS: [Preset; 22] = [
         text: "Debian's linux-source-6.12 at 6.12.117, read there",
         release: Release { major: 6, minor: 12 },
         kind: Kind::Stable,
-        changes: "slice-700=1 sync-delayed=1 pick-buddy=1 tg-empty-keeps=1 yield-forfeit=1 fig-allowed=1 ni-random=1 \
-                    asym-early=1 misfit-core=1 freq-limits-count=0",
+        changes: "slice-700=1 sync-delayed=1 pick-buddy=1 tg-empty-keeps=1 yield-forfeit=1 fig-allowed=1 newidle-fail=random \
+                    asym-early=1 misfit-core=1 freq-limits-count=0 boost-exact=1",
+    },
+    Preset {
+        name: "stable-6.18.y",
+        text: "Linux 6.18's long-term tree at 6.18.35, read there",
+        release: Release { major: 6, minor: 18 },
+        kind: Kind::Stable,
+        changes: "lag-clamp=queue protect-first=1 yield-expiry=1 shrink=failed fork-no-preempt=1 buddy-in-wake=1 wake-pick-dequeue=1 \
+                    newidle-fail=random serialize-late=1 fair-server=v619",
+    },
+    Preset {
+        name: "debian-7.2.13",
+        text: "Debian's linux-source-7.2 at 7.2.13, read there",
+        release: Release { major: 7, minor: 2 },
+        kind: Kind::Stable,
+        changes: "cache-asym=1 cache-alb=1 cache-runnable=1 avg-idle-nostamp=0",
+    },
+    Preset {
+        name: "debian-7.3.4",
+        text: "Debian's linux-source-7.3 at 7.3.4, read there",
+        release: Release { major: 7, minor: 3 },
+        kind: Kind::Stable,
+        changes: "cache-packing=1",
     },
     measured("misfit-unlink-baseline", (6, 1), "", "mail misfit-unlink's baseline: Linux 6.1, before util_fits_cpu"),
     measured(

@@ -218,7 +218,7 @@ static s32 schedule(s32 cpu)
 	s32 prev = current[cpu];
 
 	if (host->picking)
-		host->picking(host->self, cpu);
+		host->picking(host->self, cpu, 1);
 	if (prev >= 0 && tasks[prev].runnable)
 		queue[cpu][nr[cpu]++] = prev;
 	current[cpu] = KS_NONE;

@@ -19,7 +19,7 @@ pub enum Purpose {
     Lineage = 5,
     /// Spread of one software step; entity = the thread's lineage key.
     StepCost = 6,
-    /// Whether newly idle balancing looks at a domain (ni-random); entity = the CPU.
+    /// Whether newly idle balancing looks at a domain (newidle-fail=random); entity = the CPU.
     NewIdle = 7,
     /// Steady tasks of a state that is judged; entity = its number.
     Steady = 16,

@@ -183,8 +183,12 @@ impl PolicySandbox {
     }
 
     /// The task that the policy runs next on `cpu`: the current one or one of `queued`, which are in the order of the
-    /// kernel's tree. None: the CPU idles.
-    pub fn pick(&mut self, cpu: CpuId, queued: &[u32]) -> Option<u32> {
+    /// kernel's tree. Without `protect` the current one has no protection. None: the CPU idles.
+    pub fn pick(&mut self, cpu: CpuId, queued: &[u32], protect: bool) -> Option<u32> {
+        if let Some(curr) = self.queues.world.curr(cpu as usize).filter(|_| !protect) {
+            let curr = self.queues.world.task_mut(curr);
+            (curr.flags, curr.vprot) = (curr.flags & !FG_TASK_PROTECTED, curr.vruntime);
+        }
         self.queues.clear();
         queued.iter().for_each(|task| self.queues.insert_queued(cpu as usize, *task));
         self.queues.pick_entity(cpu as usize)
@@ -293,7 +297,7 @@ mod tests {
         (rq.nr_running, rq.h_nr_running, rq.fair.load_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
         // V = 200: the first by deadline has had more than that.
         rq.fair.avg_vruntime = 600 * 1024;
-        assert_eq!(shown.pick(0, &[0, 1, 2]), Some(1));
-        assert_eq!(shown.pick(0, &[]), None);
+        assert_eq!(shown.pick(0, &[0, 1, 2], true), Some(1));
+        assert_eq!(shown.pick(0, &[], true), None);
     }
 }

@@ -148,7 +148,7 @@ impl Host for SimHost<'_> {
     }
 
     fn draw(&mut self, world: &World, cpu: usize) -> u32 {
-        if world.sys().feat.value[FG_NI_RANDOM] == 0 {
+        if u32::from(world.sys().feat.value[FG_NEWIDLE_FAIL]) < FG_NEWIDLE_RANDOM {
             return 0;
         }
         let draws = &mut self.sim.pending[cpu].draws;

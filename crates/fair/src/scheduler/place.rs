@@ -79,7 +79,7 @@ impl Fair {
         }
         self.queues.enqueue(&mut self.sim.on(env), cpu, task, FG_ENQUEUE_INITIAL);
         env.enqueued(task, cpu as CpuId);
-        self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
+        self.queues.check_preempt(&mut self.sim.on(env), cpu, task, FG_WF_FORK);
     }
 
     /// The structs of a task born on this CPU.
@@ -158,7 +158,7 @@ impl Fair {
             self.queues.requeue_delayed(&mut self.sim.on(env), cpu, task);
         }
         if self.queues.world.curr(cpu) != Some(task) {
-            self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
+            self.queues.check_preempt(&mut self.sim.on(env), cpu, task, 0);
         }
         env.enqueued(task, cpu as CpuId);
     }
@@ -264,7 +264,7 @@ impl Fair {
         let flags = FG_ENQUEUE_WAKEUP | if migrated { FG_ENQUEUE_MIGRATED } else { 0 };
         self.queues.enqueue(&mut self.sim.on(env), cpu, task, flags);
         env.enqueued(task, cpu as CpuId);
-        self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
+        self.queues.check_preempt(&mut self.sim.on(env), cpu, task, 0);
         self.queues.world.wake_from_idle(cpu);
     }
 }

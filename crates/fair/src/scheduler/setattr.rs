@@ -95,7 +95,7 @@ impl Fair {
             self.set_next(cpu, task, was_rt);
             self.queues.resched(&mut self.sim.on(env), cpu);
         } else {
-            self.queues.check_preempt(&mut self.sim.on(env), cpu, task);
+            self.queues.check_preempt(&mut self.sim.on(env), cpu, task, 0);
         }
         self.queues.request_frequency(&mut self.sim.on(env), cpu);
     }

@@ -44,6 +44,8 @@ pub(crate) struct RunQueues {
     pub cfs_tasks: CfsTasks,
     /// Tasks between detach_tasks and attach_tasks; empty between calls.
     pub detached: Vec<TaskId>,
+    /// Whether a task that asks for a slice of its own was ever queued.
+    slices_asked: bool,
 }
 
 /// What load balancing does with the source queue that it has found.
@@ -117,6 +119,7 @@ impl RunQueues {
             rqs: (0..nr_cpus).map(|_| RunQueue::new(rq)).collect(),
             cfs_tasks: CfsTasks::new(nr_cpus),
             detached: Vec::new(),
+            slices_asked: false,
             world,
         }
     }

@@ -47,16 +47,21 @@ impl RunQueues {
             let entity = self.pick_entity(cpu)?;
             let next = match group_of_entity(entity) {
                 None => entity,
-                Some(tg) if self.world.entity(cpu, entity).flags & FG_TASK_DELAYED != 0 => {
-                    self.dequeue_delayed_group(host, cpu, tg);
-                    continue;
-                }
+                Some(_) if self.world.entity(cpu, entity).flags & FG_TASK_DELAYED != 0 => entity,
                 Some(tg) => self.pick_in_group(cpu, tg)?,
             };
-            if self.world.task(next).flags & FG_TASK_DELAYED == 0 {
+            if self.world.entity(cpu, next).flags & FG_TASK_DELAYED == 0 {
                 return Some(next);
             }
-            self.dequeue_delayed(host, cpu, next);
+            self.dequeue_delayed_entity(host, cpu, next);
+        }
+    }
+
+    /// Dequeues a delayed task or group, which was picked.
+    pub fn dequeue_delayed_entity<H: Host>(&mut self, host: &mut H, cpu: usize, entity: u32) {
+        match group_of_entity(entity) {
+            None => self.dequeue_delayed(host, cpu, entity),
+            Some(tg) => self.dequeue_delayed_group(host, cpu, tg),
         }
     }
 

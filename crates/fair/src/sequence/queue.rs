@@ -45,6 +45,7 @@ impl RunQueues {
         self.around_group(cpu, task, |world| world.enqueue_entity(cpu, task, flags));
         self.request_frequency(host, cpu);
         self.insert_if_queued(cpu, task);
+        self.note_slices(cpu, task);
         self.cfs_tasks.add(cpu, task);
         host.signals_updated(&self.world, cpu, Some(task));
     }
@@ -73,6 +74,7 @@ impl RunQueues {
         self.request_frequency(host, cpu);
         if self.world.task(task).on_rq == 0 {
             self.cfs_tasks.remove(cpu, task);
+            self.note_slices(cpu, task);
         } else if in_tree {
             self.insert_queued(cpu, task);
         }
@@ -120,23 +122,48 @@ impl RunQueues {
         self.queue_of(cpu, task).insert(vruntime, deadline, task);
     }
 
+    /// Updates the shortest and the longest slice of the queue that `task` has joined or left. There is nothing to do
+    /// until a task asks for a slice.
+    fn note_slices(&mut self, cpu: usize, task: TaskId) {
+        self.slices_asked |= self.world.task(task).custom_slice != 0;
+        if !self.slices_asked {
+            return;
+        }
+        let group = self.world.group_of(task);
+        let curr = self.world.curr(cpu).filter(|c| self.world.group_of(*c) == group);
+        let queue = group.map_or(&self.rqs[cpu].fair, |tg| &self.rqs[cpu].nested[tg]);
+        let all = queue.iter().map(|(_, id)| id).chain(curr).map(|id| self.world.entity(cpu, id));
+        let queued: Vec<&FgTask> = all.filter(|e| e.on_rq != 0).collect();
+        let asked = queued.iter().any(|e| e.custom_slice != 0);
+        let slices = || queued.iter().filter(|_| asked).map(|e| self.world.slice(e.custom_slice));
+        let (least, most) = (slices().min().unwrap_or(0), slices().max().unwrap_or(0));
+        let queue = self.world.fair_queue_mut(cpu, group);
+        (queue.min_slice, queue.max_slice) = (least, most);
+    }
+
     /// Which queued entities the policy picks from. The current task has been charged.
     pub fn candidates(&self, cpu: usize) -> (Option<u32>, Option<u32>) {
         self.rqs[cpu].fair.candidates(|| self.world.avg_vruntime(cpu))
     }
 
-    /// check_preempt_wakeup between fair tasks.
-    fn fair_preempts<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) -> bool {
-        if self.rqs[cpu].resched {
+    /// check_preempt_wakeup between fair tasks. Delayed sleepers that the test comes upon are dequeued.
+    fn fair_preempts<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) -> bool {
+        if self.rqs[cpu].resched && self.world.sys().feat.value[FG_WAKE_TEST_ALWAYS] == 0 {
             return false;
         }
         self.update_curr(host, cpu);
-        let first = self.first_beside(cpu, task);
-        self.world.check_preempt_wakeup(cpu, task, first)
+        loop {
+            let first = self.first_beside(cpu, task);
+            match (self.world.check_preempt_wakeup(cpu, task, first, flags), first) {
+                (FG_PREEMPT_DELAYED, Some(delayed)) => self.dequeue_delayed_entity(host, cpu, delayed),
+                (answer, _) => return answer == FG_PREEMPT_YES,
+            }
+        }
     }
 
     /// check_preempt_curr: a reschedule of `cpu` if `task`, just queued there, is to run before the current one.
-    pub fn check_preempt<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
+    /// `flags`: `FG_WF_FORK` for a new task.
+    pub fn check_preempt<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) {
         if self.rqs[cpu].stopper {
             return;
         }
@@ -148,7 +175,7 @@ impl RunQueues {
                     (true, true) => p.rt_prio > curr.rt_prio,
                     (true, false) => false,
                     (false, true) => true,
-                    (false, false) => self.fair_preempts(host, cpu, task),
+                    (false, false) => self.fair_preempts(host, cpu, task, flags),
                 }
             }
         };
@@ -165,7 +192,7 @@ impl RunQueues {
         self.set_task_cpu(host, task, to, cause);
         host.update_clock(&mut self.world, to as usize);
         self.enqueue(host, to as usize, task, 0);
-        self.check_preempt(host, to as usize, task);
+        self.check_preempt(host, to as usize, task, 0);
     }
 
     /// set_task_cpu, and the cost of the migration.

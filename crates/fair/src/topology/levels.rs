@@ -39,6 +39,8 @@ pub struct Shape {
     pub groups_within: bool,
     /// Asymmetric domains and those below them balance on wakeups (WAKE_CAP).
     pub asym_balance_wake: bool,
+    /// The level below an asymmetric domain prefers siblings like any other (ASYM_PREFER_SIBLING).
+    pub asym_prefer_sibling: bool,
 }
 
 /// The CPUs that a CPU shares the levels below its node with, including itself, on a kernel with clusters.
@@ -194,7 +196,7 @@ impl Level {
         sd.min_interval = width;
         sd.max_interval = 2 * width;
         sd.balance_interval = width;
-        // ni-random begins with a success in every other of half the tries after which it is counted.
+        // newidle-fail=random begins with a success in every other of half the tries after which it is counted.
         (sd.newidle_call, sd.newidle_success, sd.newidle_ratio) = (512, 256, 512);
         sd.busy_factor = if shape.busy_factor_16 { 16 } else { 32 };
         (sd.imbalance_pct, sd.cache_nice_tries) = match self.flags {

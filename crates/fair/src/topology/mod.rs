@@ -110,6 +110,7 @@ fn shape(features: &Features) -> Shape {
         asym_cap_full: features.on(FG_ASYM_CAP_FULL),
         groups_within: features.on(FG_GROUPS_WITHIN),
         asym_balance_wake: features.on(FG_WAKE_CAP),
+        asym_prefer_sibling: features.on(FG_ASYM_PREFER_SIBLING),
     }
 }
 

@@ -79,6 +79,15 @@ impl World {
         }
     }
 
+    /// The policy's queue of a CPU, or of a group there.
+    pub fn fair_queue_mut(&mut self, cpu: usize, tg: Option<usize>) -> &mut FgQueue {
+        let nr_cpus = self.cpus.len();
+        match tg {
+            None => &mut self.cpus[cpu].fair,
+            Some(tg) => &mut self.tg_cpus[tg * nr_cpus + cpu].queue,
+        }
+    }
+
     /// The sort keys of a group in a CPU's tree; none: it is not queued there, or one of its tasks is current.
     pub fn group_place(&self, cpu: usize, tg: usize) -> Option<Place> {
         let e = &self.group_on(cpu, tg).entity;

@@ -126,8 +126,11 @@ struct ks_host {
 	 * -ing are called before the named code has side effects. They may call the functions of struct ks_read.
 	 */
 	void (*placing)(void *self, const struct ks_placement *p);
-	/* A pick from cpu's root CFS run queue, whose state is up to date. picked(): KS_NONE: none or a task group. */
-	void (*picking)(void *self, s32 cpu);
+	/*
+	 * A pick from cpu's root CFS run queue, whose state is up to date. protect: the protection of its current task
+	 * counts. picked(): KS_NONE: none or a task group.
+	 */
+	void (*picking)(void *self, s32 cpu, u32 protect);
 	void (*picked)(void *self, s32 cpu, s32 task);
 	/* One step of a PELT update, with the signal before and after it. */
 	void (*pelt)(void *self, const struct ks_pelt *update);

@@ -25,7 +25,7 @@ pub enum Question {
     /// Where a task goes.
     Place(Placing),
     /// Which of the queued tasks and the current one runs next on a CPU. Queued tasks in the kernel's order.
-    Pick(CpuId, Vec<u32>),
+    Pick { cpu: CpuId, queued: Vec<u32>, protect: bool },
     /// What a balance pass moves.
     Balance(BalanceInput),
     /// What the stopper of this CPU pushes.
@@ -150,8 +150,8 @@ struct Answer {
 
 fn answer(sandbox: &mut PolicySandbox, question: &Question) -> Answer {
     match question {
-        Question::Pick(cpu, queued) => {
-            let chosen = sandbox.pick(*cpu, queued).map_or(-1, i64::from);
+        Question::Pick { cpu, queued, protect } => {
+            let chosen = sandbox.pick(*cpu, queued, *protect).map_or(-1, i64::from);
             Answer { chosen: chosen.into(), rule: "pick".into(), why: Vec::new() }
         }
         Question::Balance(attempt) => {
@@ -336,7 +336,7 @@ impl Question {
     fn word(&self) -> &'static str {
         match self {
             Question::Place(_) => "placing",
-            Question::Pick(..) => "picking",
+            Question::Pick { .. } => "picking",
             Question::Balance(_) => "balancing",
             Question::Push(_) => "pushing",
             Question::Frequency(..) => "governing",
@@ -348,7 +348,7 @@ impl Question {
         match self {
             Question::Balance(attempt) => Some(attempt.cpu),
             Question::Push(source) => Some(push_target(sandbox, source.cpu)),
-            Question::Place(_) | Question::Pick(..) | Question::Frequency(..) => None,
+            Question::Place(_) | Question::Pick { .. } | Question::Frequency(..) => None,
         }
     }
 
@@ -363,7 +363,7 @@ impl Question {
     fn tasks(&self) -> Vec<u32> {
         match self {
             Question::Place(p) => std::iter::once(p.task).chain(p.current).collect(),
-            Question::Pick(_, queued) => queued.clone(),
+            Question::Pick { queued, .. } => queued.clone(),
             Question::Balance(attempt) => attempt.sources.iter().flat_map(|s| s.tasks.clone()).collect(),
             Question::Push(source) => source.tasks.clone(),
             Question::Frequency(..) => Vec::new(),
@@ -375,7 +375,7 @@ impl Question {
             Question::Place(p) => json!({
                 "task": p.task, "current": p.current, "now": p.now, "this_cpu": p.this_cpu, "flags": p.flags
             }),
-            Question::Pick(cpu, queued) => json!({ "cpu": cpu, "queued": queued }),
+            Question::Pick { cpu, queued, protect } => json!({ "cpu": cpu, "queued": queued, "protect": protect }),
             Question::Balance(attempt) => attempt_json(attempt),
             Question::Push(source) => source_json(source),
             Question::Frequency(cpu, flags) => json!({ "cpu": cpu, "flags": flags }),
@@ -385,7 +385,8 @@ impl Question {
     fn from_json(case: &Value, sandbox: &PolicySandbox) -> Result<Question, CaseError> {
         if let Some(pick) = case.get("picking") {
             let queued = list(pick, "queued")?.iter().map(task_id).collect::<Result<_, _>>()?;
-            return Ok(Question::Pick(cpu_of(sandbox, pick, "cpu")?, queued));
+            let protect = pick.get("protect").and_then(Value::as_bool).unwrap_or(true);
+            return Ok(Question::Pick { cpu: cpu_of(sandbox, pick, "cpu")?, queued, protect });
         }
         if let Some(pass) = case.get("balancing") {
             return Ok(Question::Balance(attempt_from(pass, sandbox)?));

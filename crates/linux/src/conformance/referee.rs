@@ -155,19 +155,20 @@ impl Referee {
         self.judge(i64::from(chosen))
     }
 
-    /// A fair pick on `cpu` begins.
-    pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId) {
+    /// A fair pick on `cpu` begins. `protect`: the protection of the current task counts.
+    pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId, protect: bool) {
         let Some(queued) = self.importer.queue(kernel, &mut self.sandbox, cpu) else {
             self.pending = None;
             self.tally.count(Kind::Pick, "task groups", false, false);
             return;
         };
-        let ours = self.sandbox.pick(cpu, &queued).map_or(-1, i64::from);
+        let ours = self.sandbox.pick(cpu, &queued, protect).map_or(-1, i64::from);
         let rule = match queued.len() {
             0 => "alone",
             _ => "queue",
         };
-        self.pending = Some(Pending { kind: Kind::Pick, question: Question::Pick(cpu, queued), ours, rule });
+        self.pending =
+            Some(Pending { kind: Kind::Pick, question: Question::Pick { cpu, queued, protect }, ours, rule });
     }
 
     /// The pick has ended with this task, or none.

@@ -124,8 +124,8 @@ impl KernelObserver for Watcher {
         self.agreement.borrow().referee.reasons().for_each(tell);
     }
 
-    fn picking(&mut self, kernel: &Reader, cpu: CpuId) {
-        self.agreement.borrow_mut().referee.picking(&KernelState::new(kernel.kernel()), cpu);
+    fn picking(&mut self, kernel: &Reader, cpu: CpuId, protect: bool) {
+        self.agreement.borrow_mut().referee.picking(&KernelState::new(kernel.kernel()), cpu, protect);
     }
 
     fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, task: Option<TaskId>) {

@@ -407,10 +407,10 @@ unsafe extern "C" fn placing(this: *mut c_void, p: *const KsPlacement) {
     desk.watcher(|w, reader| w.placing(reader, p));
 }
 
-unsafe extern "C" fn picking(this: *mut c_void, cpu: i32) {
+unsafe extern "C" fn picking(this: *mut c_void, cpu: i32, protect: u32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
-    desk.watcher(|w, reader| w.picking(reader, cpu));
+    desk.watcher(|w, reader| w.picking(reader, cpu, protect != 0));
 }
 
 unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, task: i32) {

@@ -42,8 +42,8 @@ pub trait KernelObserver {
     /// numbered as by [`Self::rules`], notes as by [`Self::note_text`].
     fn reasons(&mut self, _tell: &mut dyn FnMut(Reason)) {}
 
-    /// A fair pick on `cpu` begins.
-    fn picking(&mut self, _kernel: &Reader, _cpu: CpuId) {}
+    /// A fair pick on `cpu` begins. `protect`: the protection of the current task counts.
+    fn picking(&mut self, _kernel: &Reader, _cpu: CpuId, _protect: bool) {}
 
     /// A fair pick on `cpu` has ended. `task`: the task that was picked; `None` if none was, or if it is a task group
     /// or one of the kernel's own tasks.

@@ -545,7 +545,7 @@ impl ReplayedState {
 
     /// check_preempt_curr for a task that was queued on `cpu`.
     fn check_preempt(&mut self, cpu: usize, task: u32) {
-        self.queues.check_preempt(&mut self.host, cpu, task);
+        self.queues.check_preempt(&mut self.host, cpu, task, 0);
         self.reschedule(cpu);
     }
 

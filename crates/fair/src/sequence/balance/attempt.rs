@@ -111,7 +111,7 @@ impl RunQueues {
         host.update_clock(&mut self.world, dst);
         while let Some(task) = self.detached.pop() {
             self.enqueue(host, dst, task, 0);
-            self.check_preempt(host, dst, task);
+            self.check_preempt(host, dst, task, 0);
         }
     }
 }

@@ -23,7 +23,7 @@ static struct sched_entity *hook_pick_eevdf_1(const char *caller, struct cfs_rq 
 
 	if (!watched)
 		return tree_pick_eevdf_1(cfs_rq);
-	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)), 1);
 	picking = true;
 	se = tree_pick_eevdf_1(cfs_rq);
 	picking = false;
@@ -34,7 +34,7 @@ static struct sched_entity *hook_pick_eevdf_2(const char *caller, struct cfs_rq 
 {
 	if (!pick_is_watched(cfs_rq))
 		return tree_pick_eevdf_2(cfs_rq, protect);
-	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)), protect);
 	return show_pick(cfs_rq, tree_pick_eevdf_2(cfs_rq, protect));
 }
 
@@ -42,7 +42,7 @@ static struct sched_entity *hook___pick_eevdf_2(const char *caller, struct cfs_r
 {
 	if (!pick_is_watched(cfs_rq))
 		return tree___pick_eevdf_2(cfs_rq, protect);
-	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)), protect);
 	return show_pick(cfs_rq, tree___pick_eevdf_2(cfs_rq, protect));
 }
 #else
@@ -51,7 +51,7 @@ static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs
 {
 	if (!pick_is_watched(cfs_rq))
 		return tree_pick_next_entity(cfs_rq, curr);
-	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)));
+	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)), 1);
 	return show_pick(cfs_rq, tree_pick_next_entity(cfs_rq, curr));
 }
 #endif

@@ -90,9 +90,13 @@ static u32 read_task_deadline(const struct sched_entity *se, struct fg_task *to)
 #ifdef KS_HAS_SE_DEADLINE
 	to->deadline = se->deadline;
 	to->vlag = se->vlag;
+#ifdef KS_HAS_VPROT
+	to->vprot = se->vprot;
+#else
 	/* vlag of the current task is not a lag: set_next_entity() stores the deadline at the pick there. */
 	if (to->on_cpu && se->vlag == (s64)se->deadline)
 		flags |= FG_TASK_PROTECTED;
+#endif
 #endif
 #ifdef KS_HAS_CUSTOM_SLICE
 	to->custom_slice = se->custom_slice ? se->slice : 0;
