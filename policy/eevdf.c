@@ -222,7 +222,7 @@ static u32 protect_slice(const struct fg_sys *sys, const struct fg_task *curr)
 	return vruntime_before(curr->vruntime, curr->vprot);
 }
 
-static void cancel_protect_slice(const struct fg_sys *sys, struct fg_task *curr)
+static void cancel_protect_slice(struct fg_task *curr)
 {
 	curr->flags &= ~(u32)FG_TASK_PROTECTED;
 	if (vruntime_before(curr->vruntime, curr->vprot))
@@ -358,7 +358,7 @@ static u32 preempts_parity(const struct fg_sys *sys, const struct fg_queue *q, s
 			   const struct fg_task *pe, struct fg_task *first)
 {
 	if (preempts_short(sys, q, e, pe))
-		cancel_protect_slice(sys, e);
+		cancel_protect_slice(e);
 	return pick_eevdf(sys, q, e, first, 1) == pe;
 }
 
@@ -385,7 +385,7 @@ static u32 preempts_vprot(const struct fg_sys *sys, struct fg_queue *q, struct f
 	}
 	if (tested && (best == pe || (is_short && feat(sys, FG_SHORT_EAGER) && entity_eligible(q, pe)))) {
 		if (is_short || feat(sys, FG_SHORT_EAGER))
-			cancel_protect_slice(sys, e);
+			cancel_protect_slice(e);
 		if (is_short && feat(sys, FG_BUDDY_PROTECT))
 			forget_buddy(q, e);
 		if (is_short)
@@ -406,7 +406,7 @@ static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *r
 	struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
 
 	if (preempts_idle(sys, curr, p)) {
-		cancel_protect_slice(sys, e);
+		cancel_protect_slice(e);
 		return FG_PREEMPT_YES;
 	}
 	/* Batch and idle tasks wait for the end of the slice. */

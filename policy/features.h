@@ -105,9 +105,9 @@ FG_FEATURE(ASYM_CORE, "asym-core", "", "-", "v7.2", 1,
 	   "early checks on asymmetric machines take a thread only if its core is idle")
 FG_FEATURE(ASYM_RANK, "asym-rank", "", "-", "v7.2", 1,
 	   "the scan by capacity prefers idle cores")
-FG_FEATURE(ASYM_BUDGET, "asym-budget", "", "-", "v7.2", 0,
+FG_FEATURE(ASYM_BUDGET, "asym-budget", "", "-", "v7.2", 1,
 	   "the scan by capacity keeps to nr_idle_scan")
-FG_FEATURE(BALANCE_SHARED, "balance-shared", "", "-", "v7.2", 0,
+FG_FEATURE(BALANCE_SHARED, "balance-shared", "", "-", "v7.2", 1,
 	   "CPUs of an asymmetric domain share has_idle_cores and nr_busy_cpus")
 FG_FEATURE(LLC_PHYS, "llc-phys", "", "-", "v7.2", 0,
 	   "CPUs of one cache in different partitions share it")

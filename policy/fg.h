@@ -271,7 +271,7 @@ struct fg_tg {
 	u64 load_avg;		/* sum over the CPUs */
 };
 
-/* What CPUs behind one last-level cache share. */
+/* What CPUs behind one last-level cache share, or those of an asymmetric domain (sched_domain_shared). */
 struct fg_llc {
 	u32 nr_busy_cpus;
 	u32 has_idle_cores;
@@ -344,7 +344,7 @@ struct fg_domain {
 	struct fg_domain *parent;
 	struct fg_domain *child;
 	struct fg_group *groups;
-	struct fg_llc *shared;	/* set where this is the sd_llc of its CPUs */
+	struct fg_llc *shared;	/* set where this is the sd_llc or, with balance-shared, the sd_asym_cpucapacity of its CPUs */
 	u32 level;
 	u32 flags;
 	u32 weight;		/* CPUs in span */
@@ -467,6 +467,7 @@ struct fg_cpu {
 
 	struct fg_domain *sd;	/* lowest domain, null if isolated */
 	struct fg_llc *llc;	/* of sd_llc */
+	struct fg_llc *balance_shared;	/* what has has_idle_cores and nr_busy_cpus: with balance-shared of sd_asym_cpucapacity, else llc */
 	s32 nr_nested;		/* h_nr_running less it: entities of the queue fair, a group being one */
 	u32 pad0;
 	u64 idle_stamp;		/* ns, 0 while busy */

@@ -51,12 +51,12 @@ void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq)
 {
 	u32 t;
 
-	if (!sys->smt_key || !rq->llc || rq->llc->has_idle_cores)
+	if (!sys->smt_key || !rq->balance_shared || rq->balance_shared->has_idle_cores)
 		return;
 	/* rq itself is on its way to idle. */
 	for_each_cpu(t, &rq->core, sys->nr_cpus) {
 		if ((s32)t != rq->id && !idle_rq(cpu_rq(sys, t)))
 			return;
 	}
-	rq->llc->has_idle_cores = 1;
+	rq->balance_shared->has_idle_cores = 1;
 }

@@ -32,18 +32,38 @@ static s32 probe_fits(const struct select_ctx *s, s32 cpu)
 	return fits;
 }
 
-/* fit(c) of spec 4: only once mail 000 is in, and only where asymmetric machines exist at all. */
+/* All threads of cpu's core but cpu itself are idle; so where cores have one. */
+static u32 core_is_idle(const struct select_ctx *s, s32 cpu)
+{
+	const struct fg_cpu *rq = rq_of(s, cpu);
+	u32 t;
+
+	if (!s->sys->smt_key)
+		return 1;
+	for_each_cpu(t, &rq->core, s->sys->nr_cpus) {
+		if ((s32)t != cpu && !idle_rq(cpu_rq(s->sys, t)))
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * fit(c) of spec 4: only once mail 000 is in, and only where asymmetric machines exist at all. v7.2: a thread of a busy
+ * core does not fit.
+ */
 static u32 asym_fits(const struct select_ctx *s, s32 cpu)
 {
 	if (!s->sys->asym_key || !feat(s->sys, FG_ASYM_PREV_FIRST))
 		return 1;
+	if (feat(s->sys, FG_ASYM_CORE) && !core_is_idle(s, cpu))
+		return 0;
 	return probe_fits(s, cpu) == 1;
 }
 
 /* The best CPU seen so far that does not quite fit. */
 struct capacity_choice {
 	s32 cpu;
-	s32 fits; /* -1 beats 0 */
+	s32 fits; /* less beats more: -1 beats 0 */
 	u64 capacity;
 };
 
@@ -55,13 +75,22 @@ static u64 fallback_capacity(const struct select_ctx *s, const struct fg_cpu *rq
 	return feat(s->sys, FG_HW_PRESSURE) ? actual_cpu_capacity(rq) : cool_capacity(rq);
 }
 
-static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, struct capacity_choice *best)
+/* asym-rank: a thread that fits, on a core that is busy; and what an idle core adds. */
+#define ASYM_THREAD_FITS (-2)
+#define ASYM_IDLE_CORE (-3)
+
+/* preferred: cpu's core is idle, or no core is. */
+static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, u32 preferred, struct capacity_choice *best)
 {
 	u64 capacity;
 
 	if (!misfit_unlink(s->sys, FG_MU_SIC))
 		fits = 0;
-	capacity = fallback_capacity(s, rq_of(s, cpu), fits);
+	capacity = fits == 1 ? rq_of(s, cpu)->cpu_capacity : fallback_capacity(s, rq_of(s, cpu), fits);
+	if (fits == 1)
+		fits = ASYM_THREAD_FITS;
+	if (feat(s->sys, FG_ASYM_RANK) && preferred)
+		fits += ASYM_IDLE_CORE;
 	if (fits < best->fits || (fits == best->fits && capacity > best->capacity)) {
 		best->cpu = cpu;
 		best->fits = fits;
@@ -69,25 +98,42 @@ static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, str
 	}
 }
 
+/* How many CPUs of sd may be looked at, and one more; with an idle core to look for, any number. */
+static u32 capacity_budget(const struct select_ctx *s, const struct fg_domain *sd)
+{
+	if (!feat(s->sys, FG_ASYM_BUDGET) || feat(s->sys, FG_SIS_MODE) != FG_SIS_UTIL || !sd->shared)
+		return ~0u;
+	return sd->shared->nr_idle_scan + 1;
+}
+
 /*
- * First free CPU of sd that fits p, else the best that does not (spec 4.6). Up to v5.9 p's utilization is read again
- * for every CPU; that does not change the result, because nothing changes during a placement.
+ * First free CPU of sd that fits p, else the best that does not (spec 4.6). v7.2: on an idle core, if there may be one;
+ * else within the budget. Up to v5.9 p's utilization is read again for every CPU; that does not change the result, because
+ * nothing changes during a placement.
  */
 global_func s32 select_idle_capacity(const struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg)
 {
 	s32 start = feat(s->sys, FG_CAPSCAN_NEXT) ? s->target + 1 : s->target;
 	struct mask_wrap it = mask_wrap_begin(start, s->sys->nr_cpus);
 	struct capacity_choice best = { -1, 0, 0 };
+	u32 has_core = feat(s->sys, FG_ASYM_RANK) && test_idle_cores(s), left = capacity_budget(s, sd);
 
+	if (left == 1)
+		return -1;
 	while (mask_wrap_next(&it, &sd->span, &s->p->allowed)) {
 		s32 cpu = (s32)it.cpu, fits;
+		u32 preferred = !has_core || core_is_idle(s, cpu);
 
+		if (!has_core && --left == 0)
+			return best.cpu;
 		if (!probe_free(s, cpu))
 			continue;
 		fits = probe_fits(s, cpu);
-		if (fits == 1)
+		if (fits == 1 && preferred)
 			return cpu;
-		consider_capacity(s, cpu, fits, &best);
+		consider_capacity(s, cpu, fits, preferred, &best);
 	}
+	if (has_core && best.fits > ASYM_IDLE_CORE)
+		s->v->writes |= FG_W_NO_IDLE_CORES;
 	return best.cpu;
 }

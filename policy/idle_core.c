@@ -5,9 +5,9 @@
 /* What is known, without a look, of the LLC of target: some core may be idle. */
 static u32 has_idle_cores(const struct select_ctx *s)
 {
-	const struct fg_llc *llc = rq_of(s, s->target)->llc;
+	const struct fg_llc *shared = rq_of(s, s->target)->balance_shared;
 
-	return s->sys->smt_key && llc && llc->has_idle_cores;
+	return s->sys->smt_key && shared && shared->has_idle_cores;
 }
 
 /* The first time that it is asked. */

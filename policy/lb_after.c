@@ -83,7 +83,7 @@ static u32 source_is_squeezed(const struct fg_sys *sys, const struct fg_balance 
 {
 	const struct fg_cpu *src = cpu_rq(sys, (u32)b->src_cpu);
 
-	return b->kind != FG_CPU_NOT_IDLE && lb_nr(sys, src) == 1 && capacity_reduced(src, b->sd) &&
+	return b->kind != FG_CPU_NOT_IDLE && lb_h_nr(sys, src) == 1 && capacity_reduced(src, b->sd) &&
 	       (u64)src->cpu_capacity * b->sd->imbalance_pct < dst_capacity(sys, b) * 100;
 }
 

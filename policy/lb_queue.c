@@ -15,7 +15,7 @@ struct queue_search {
 /* Fair tasks; up to v5.4 those of all classes. */
 static u32 queue_nr(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
-	return feat(sys, FG_LB_P04) ? lb_nr(sys, rq) : rq->nr_running;
+	return feat(sys, FG_LB_P04) ? lb_h_nr(sys, rq) : rq->nr_running;
 }
 
 /* The only task of rq would lose by a move to dst. */
@@ -68,7 +68,7 @@ static void look_at_queue(const struct fg_sys *sys, const struct fg_balance *b, 
 	if (qs->misfit) {
 		value = rq->misfit_task_load;
 	} else {
-		if (!lb_nr(sys, rq) && feat(sys, FG_QUEUE_FAIR))
+		if (!lb_h_nr(sys, rq) && feat(sys, FG_QUEUE_FAIR))
 			return;
 		if (queue_nr(sys, rq) == 1 && dst_is_no_gain(sys, b, rq))
 			return;

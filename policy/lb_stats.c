@@ -58,7 +58,7 @@ static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, str
 	st->load += lb_load(sys, rq);
 	st->util += fg_cpu_util(rq);
 	st->runnable += rq->cfs.runnable_avg;
-	st->h_nr += lb_nr(sys, rq);
+	st->h_nr += lb_h_nr(sys, rq);
 	/* 002/P05 counts the tasks of all classes. */
 	st->nr += feat(sys, FG_LB_P05) ? rq->nr_running : rq->h_nr_running;
 	st->idle_cpus += idle_rq(rq);
@@ -69,7 +69,7 @@ static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, str
 static inline u32 sole_task_squeezed(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
 {
 	return feat(sys, FG_REDUCED_CAP) && b->kind != FG_CPU_NOT_IDLE && capacity_reduced(rq, b->sd) &&
-	       lb_nr(sys, rq) == 1;
+	       lb_h_nr(sys, rq) == 1;
 }
 
 /* The load of rq that would be better off elsewhere, 0: none. */
@@ -159,7 +159,7 @@ void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_su
 	sums->overutilized_cpus = (status & SG_OVERUTILIZED) != 0;
 	/* For some domain it may be capacity_reduced(). */
 	sums->squeezed_cpus =
-		lb_nr(sys, rq) == 1 && (u64)rq->cpu_capacity * LEAST_IMBALANCE_PCT < (u64)rq->cpu_capacity_orig * 100;
+		lb_h_nr(sys, rq) == 1 && (u64)rq->cpu_capacity * LEAST_IMBALANCE_PCT < (u64)rq->cpu_capacity_orig * 100;
 }
 
 /*
@@ -249,14 +249,19 @@ static u32 idle_cpus_expected(u64 sum_util, const struct fg_domain *sd)
 	return (u32)((FG_CAPACITY_SCALE - busy) * weight / FG_CAPACITY_SCALE);
 }
 
-/* nr_idle_scan of dst's LLC, if the domain is as large as that and dst balances it in its turn. */
+/*
+ * nr_idle_scan of dst's LLC, if the domain is as large as that and dst balances it in its turn; with balance-shared of any
+ * domain that has one.
+ */
 static void update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_balance *b, u64 sum_util)
 {
 	const struct fg_cpu *dst = cpu_rq(sys, (u32)b->dst_cpu);
 
 	if (feat(sys, FG_SIS_MODE) != FG_SIS_UTIL || b->kind == FG_CPU_NEWLY_IDLE)
 		return;
-	if (dst->llc && b->sd->weight == dst->sd_llc_size)
+	if (feat(sys, FG_BALANCE_SHARED) && b->sd->shared)
+		b->sd->shared->nr_idle_scan = idle_cpus_expected(sum_util, b->sd);
+	else if (dst->llc && b->sd->weight == dst->sd_llc_size)
 		dst->llc->nr_idle_scan = idle_cpus_expected(sum_util, b->sd);
 }
 

@@ -22,8 +22,8 @@ void fg_nohz_balance_enter_idle(struct fg_sys *sys, struct fg_cpu *rq)
 	sys->nohz_nr_cpus++;
 	/* Its turn to balance may come before that of all others. */
 	sys->nohz_needs_update = 1;
-	if (rq->llc)
-		rq->llc->nr_busy_cpus--;
+	if (rq->balance_shared)
+		rq->balance_shared->nr_busy_cpus--;
 }
 
 /* At the first busy tick. */
@@ -34,8 +34,8 @@ static void nohz_balance_exit_idle(struct fg_sys *sys, struct fg_cpu *rq)
 	rq->tick_stopped = 0;
 	mask_clear(&sys->nohz_idle, rq->id);
 	sys->nohz_nr_cpus--;
-	if (rq->llc)
-		rq->llc->nr_busy_cpus++;
+	if (rq->balance_shared)
+		rq->balance_shared->nr_busy_cpus++;
 }
 
 /* The highest domain of rq in which some CPUs are preferred. */
@@ -72,14 +72,14 @@ static u32 needs_balance(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
 	if (rq->nr_running >= 2)
 		return 1;
-	if (lb_nr(sys, rq) && rq->sd && capacity_reduced(rq, rq->sd))
+	if (lb_h_nr(sys, rq) && rq->sd && capacity_reduced(rq, rq->sd))
 		return 1;
 	if (preferred_cpu_idles(sys, rq))
 		return 1;
 	/* On asymmetric machines many busy CPUs do not cause a kick: big CPUs may be idle on purpose. */
 	if (rq->sd_asym_cpucapacity)
 		return check_misfit_status(sys, rq, rq->sd_asym_cpucapacity);
-	return rq->llc && rq->llc->nr_busy_cpus > 1;
+	return rq->balance_shared && rq->balance_shared->nr_busy_cpus > 1;
 }
 
 u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies)

@@ -29,8 +29,8 @@
 
 /* placement */
 #include "wake.c"
-#include "idle_capacity.c"
 #include "idle_core.c"
+#include "idle_capacity.c"
 #include "idle_scan.c"
 #include "idle_sibling.c"
 #include "slow_type.c"

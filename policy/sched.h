@@ -179,7 +179,7 @@ static inline struct fg_task *curr_in_group(const struct fg_cpu *rq, const struc
 }
 
 /* Fair tasks that load balancing counts: without the delayed sleepers from v6.14 on (h_nr_runnable). */
-static inline u32 lb_nr(const struct fg_sys *sys, const struct fg_cpu *rq)
+static inline u32 lb_h_nr(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
 	return rq->h_nr_running - (feat(sys, FG_NR_RUNNABLE) ? rq->h_nr_delayed : 0);
 }

@@ -187,8 +187,8 @@ void fg_commit_writes(struct fg_sys *sys, struct fg_task *p, struct fg_task *wak
 		p->recent_used = v->recent_used;
 	if ((v->writes & FG_W_WAKER_RECENT) && waker)
 		waker->recent_used = w->this_cpu;
-	if ((v->writes & FG_W_NO_IDLE_CORES) && cpu_rq(sys, (u32)v->target)->llc)
-		cpu_rq(sys, (u32)v->target)->llc->has_idle_cores = 0;
+	if ((v->writes & FG_W_NO_IDLE_CORES) && cpu_rq(sys, (u32)v->target)->balance_shared)
+		cpu_rq(sys, (u32)v->target)->balance_shared->has_idle_cores = 0;
 }
 
 void fg_commit_scan(struct fg_sys *sys, const struct fg_wake *w, const struct fg_verdict *v, u64 scan_ns)

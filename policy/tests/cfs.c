@@ -287,42 +287,42 @@ TEST(wakeups_preempt_by_granularity_and_policy)
 	queue();
 	a = task(1, 1004 * MS);
 	p = task(2, 1000 * MS);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0); /* no current */
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0); /* no current */
 	enqueue(&a);
 	run(&a);
 	enqueue(&p);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
 	a.vruntime++;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
 	CHECK(rq->fair.next == &p);
 	CHECK(!rq->fair.last);
 	/* light wakees need more */
 	p.weight = 512;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
 	a.vruntime = 1008 * MS + 1;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
 	/* from eight tasks on the preempted one is remembered */
 	rq->h_nr_running = 8;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
 	CHECK(rq->fair.last == &a);
 	/* not one that has just left the queue */
 	rq->fair.last = 0;
 	a.on_rq = 0;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
 	CHECK(!rq->fair.last);
 	a.on_rq = 1;
 	/* batch wakees wait */
 	p.policy = FG_SCHED_BATCH;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
 	/* a SCHED_IDLE current always yields, without buddies */
 	rq->fair.next = rq->fair.last = 0;
 	a.policy = FG_SCHED_IDLE;
 	a.vruntime = 0;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
 	CHECK(!rq->fair.next);
 	CHECK(!rq->fair.last);
 	p.policy = FG_SCHED_IDLE;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
 }
 
 TEST(misfit_and_overutilized)

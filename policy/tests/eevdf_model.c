@@ -143,7 +143,7 @@ static void model_step(void)
 		}
 		fg_update_curr(&sys, rq, 0);
 		model_join(p, rnd(8) ? FG_ENQUEUE_WAKEUP : FG_ENQUEUE_INITIAL);
-		if (fg_check_preempt_wakeup(&sys, rq, p, model_first()))
+		if (fg_check_preempt_wakeup(&sys, rq, p, model_first(), 0))
 			model_switch();
 	} else if (p->flags & FG_TASK_DELAYED) {
 		fg_requeue_delayed(&sys, rq, p);

@@ -75,7 +75,7 @@ TEST(an_eligible_next_buddy_runs_first)
 	/* but it decides no preemption */
 	a.flags &= ~(u32)FG_TASK_PROTECTED;
 	rq->fair.next = &b;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), 0);
 }
 
 /* a and p at V with equal weights; p's deadline is earlier. */
@@ -87,21 +87,21 @@ TEST(a_wakee_preempts_if_it_would_be_picked)
 		queue(version);
 		a = task(1, 1024);
 		p = task(2, 1024);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0); /* no current */
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0); /* no current */
 		put(&a, 0, 3 * MS);
 		run(&a);
 		put(&p, 0, 2 * MS);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &a, &p), 0);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0); /* a is protected */
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &a, &p, 0), 0);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), 0); /* a is protected */
 		a.flags &= ~(u32)FG_TASK_PROTECTED;
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 1);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), 1);
 		CHECK(!rq->fair.next && !rq->fair.last);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &a), 0); /* another task would be picked */
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &a, 0), 0); /* another task would be picked */
 		/* batch and idle wakees wait */
 		p.policy = FG_SCHED_BATCH;
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), 0);
 		p.policy = FG_SCHED_IDLE;
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), 0);
 	}
 }
 
@@ -117,11 +117,11 @@ TEST(a_sched_idle_current_makes_room_and_loses_protection)
 	run(&a);
 	put(&p, 10 * MS, SLICE);
 	p.policy = FG_SCHED_IDLE;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
 	CHECK(a.flags & FG_TASK_PROTECTED);
 	/* even one that is not eligible, and even batch */
 	p.policy = FG_SCHED_BATCH;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
 	CHECK(!(a.flags & FG_TASK_PROTECTED));
 }
 
@@ -138,29 +138,29 @@ TEST(a_shorter_slice_takes_protection_in_v612)
 		put(&a, 0, 3 * MS);
 		run(&a);
 		put(&p, 0, 2 * MS);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), version == FG_RQ_EEVDF612);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), version == FG_RQ_EEVDF612);
 	}
 	CHECK(!(a.flags & FG_TASK_PROTECTED));
 
 	/* not an equal one */
 	a.flags |= FG_TASK_PROTECTED;
 	a.custom_slice = 1 * MS;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), 0);
 	CHECK(a.flags & FG_TASK_PROTECTED);
 	/* not with a later deadline, as long as a is eligible */
 	a.custom_slice = 0;
 	a.deadline = p.deadline;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), 0);
 	CHECK(a.flags & FG_TASK_PROTECTED);
 	charge(2);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p), 1);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, &p, 0), 1);
 	CHECK(!(a.flags & FG_TASK_PROTECTED));
 	/* not a wakee that is beyond V itself, however early its deadline */
 	queue(FG_RQ_EEVDF612);
 	put(&a, 0, 3 * MS);
 	run(&a);
 	put(&p, 2, 1 * MS);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0), 0);
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
 	CHECK(a.flags & FG_TASK_PROTECTED);
 }
 

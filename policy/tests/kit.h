@@ -317,6 +317,7 @@ static void kit_finish(void)
 			rq->sd_llc_id = (s32)mask_next_and(&rq->sd_llc->span, &rq->sd_llc->span, 0, sys.nr_cpus);
 			rq->sd_llc_size = rq->sd_llc->weight;
 			rq->llc = &llcs[rq->sd_llc_id];
+			rq->balance_shared = rq->llc;
 			rq->llc->nr_busy_cpus = rq->sd_llc->weight;
 			rq->sd_llc->shared = rq->llc;
 		}

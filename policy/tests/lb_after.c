@@ -122,6 +122,64 @@ TEST(newly_idle_balancing_by_its_success)
 	CHECK_EQ(mc->newidle_success, 133);
 }
 
+TEST(newly_idle_failures_cost_more_up_to_a_limit_in_v617)
+{
+	struct fg_balance_walk w = { .jiffies = 1000 };
+	struct fg_domain *mc;
+
+	lb_packages(2, 125, 612);
+	lb_with_value(FG_NEWIDLE_FAIL, FG_NEWIDLE_BUMP);
+	lb_with(FG_NEWIDLE_COST);
+	mc = &domains[0][0];
+	mc->next_decay = 2000;
+	mc->max_newidle_lb_cost = 100000;
+	fg_newidle_begin(&sys, &w);
+	/* what was measured does not count */
+	fg_newidled_domain(&sys, mc, &cpus[0], &w, 10);
+	CHECK_EQ(mc->max_newidle_lb_cost, 150000);
+	CHECK_EQ(w.cost, 10);
+	for (u32 i = 0; i < 10; i++)
+		fg_newidled_domain(&sys, mc, &cpus[0], &w, 10);
+	CHECK_EQ(mc->max_newidle_lb_cost, FG_MIGRATION_COST + 200);
+	/* a success counts as what it took; without a cost there is nothing to raise */
+	mc->max_newidle_lb_cost = 100;
+	w.pulled = 1;
+	fg_newidled_domain(&sys, mc, &cpus[0], &w, 900);
+	CHECK_EQ(mc->max_newidle_lb_cost, 900);
+	mc->max_newidle_lb_cost = 0;
+	w.pulled = 0;
+	fg_newidled_domain(&sys, mc, &cpus[0], &w, 900);
+	CHECK_EQ(mc->max_newidle_lb_cost, 0);
+}
+
+/* Vector 11. */
+TEST(what_is_rarely_tried_is_allowed_since_v71)
+{
+	static const u32 quarters[] = { 1, 2, 4, 8, 16 }, added[] = { 59, 119, 238, 476, 953 };
+
+	for (u32 i = 0; i < 5; i++) {
+		struct fg_balance_walk w = { .jiffies = 1000 };
+		struct fg_domain *mc;
+
+		lb_packages(2, 125, 612);
+		lb_with_value(FG_NEWIDLE_FAIL, FG_NEWIDLE_RATE);
+		mc = &domains[0][0];
+		mc->newidle_call = 1023;
+		mc->newidle_success = 30;
+		mc->newidle_stamp = 5 * FG_NSEC_PER_SEC;
+		cpus[0].clock = mc->newidle_stamp + quarters[i] * FG_NSEC_PER_SEC / 4;
+		fg_newidle_begin(&sys, &w);
+		fg_newidled_domain(&sys, mc, &cpus[0], &w, 1);
+		CHECK_EQ(mc->newidle_ratio, 30 + added[i]);
+		CHECK_EQ(mc->newidle_stamp, cpus[0].clock);
+		/* nor more than always */
+		mc->newidle_call = 1023;
+		cpus[0].clock += 60 * FG_NSEC_PER_SEC;
+		fg_newidled_domain(&sys, mc, &cpus[0], &w, 1);
+		CHECK_EQ(mc->newidle_ratio, 1024);
+	}
+}
+
 int main(void)
 {
 	RUN(a_balanced_domain_waits_twice_as_long);
@@ -130,5 +188,7 @@ int main(void)
 	RUN(a_misfit_without_success_keeps_the_pace_since_v610);
 	RUN(newly_idle_balancing_ends_when_something_came);
 	RUN(newly_idle_balancing_by_its_success);
+	RUN(newly_idle_failures_cost_more_up_to_a_limit_in_v617);
+	RUN(what_is_rarely_tried_is_allowed_since_v71);
 	return test_report();
 }

@@ -260,6 +260,42 @@ TEST(load_of_nothing_counts_as_one_since_v57)
 	}
 }
 
+TEST(a_delayed_sleeper_moves_only_with_load_since_v614)
+{
+	static const u32 kinds[] = { FG_MIGRATE_LOAD, FG_MIGRATE_UTIL, FG_MIGRATE_TASK, FG_MIGRATE_MISFIT };
+
+	for (u32 i = 0; i < 4; i++) {
+		struct fg_balance b;
+
+		lb_one_busy(612, 3);
+		lb_task[1].flags |= FG_TASK_DELAYED;
+		b = lb_find(0, 1, FG_CPU_IDLE);
+		b.migration = kinds[i];
+		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
+		lb_with(FG_DELAYED_STAY);
+		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), kinds[i] == FG_MIGRATE_LOAD);
+	}
+}
+
+/* V is 0 and the task at 1: it has had more than its share. */
+TEST(a_task_that_is_not_eligible_waits_for_a_failure_since_v614)
+{
+	struct fg_balance b;
+
+	lb_one_busy(612, 3);
+	lb_with(FG_INELIGIBLE_STAY);
+	lb_task[1].vruntime = cpus[4].fair.min_vruntime + 1;
+	b = lb_find(0, 1, FG_CPU_IDLE);
+	b.sd->nr_balance_failed = 0;
+	/* nobody is there that it would have to wait for */
+	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
+	cpus[0].fair.load_weight = 1024;
+	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 0);
+	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[2]), 1);
+	b.sd->nr_balance_failed = 1;
+	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
+}
+
 int main(void)
 {
 	RUN(the_least_recent_go_first_and_the_last_stays);
@@ -275,5 +311,7 @@ int main(void)
 	RUN(per_cpu_kthreads_are_nobodys_pinned_task_since_v512);
 	RUN(the_misfit_test_goes_by_clamps);
 	RUN(load_of_nothing_counts_as_one_since_v57);
+	RUN(a_delayed_sleeper_moves_only_with_load_since_v614);
+	RUN(a_task_that_is_not_eligible_waits_for_a_failure_since_v614);
 	return test_report();
 }

@@ -410,6 +410,7 @@ static void isolate(u32 x)
 	}
 	cpus[x].sd = cpus[x].sd_llc = cpus[x].sd_asym_cpucapacity = 0;
 	cpus[x].llc = 0;
+	cpus[x].balance_shared = 0;
 	cpus[x].sd_llc_id = cpus[x].sd_share_id = (s32)x;
 	cpus[x].sd_llc_size = 1;
 }

@@ -299,6 +299,27 @@ TEST(a_domain_with_all_idle_cpus_puts_the_next_look_off)
 	CHECK_EQ(sys.nohz_next_blocked, 208);
 }
 
+/* CPUs 2 and 3 are a core, as are 4 and 5. */
+TEST(a_cpu_of_an_idle_core_balances_for_all_since_v73)
+{
+	for (u8 on = 0; on < 2; on++) {
+		machine();
+		sys.smt_key = 1;
+		sys.feat.value[FG_ILB_IDLE_CORE] = on;
+		for (u32 c = 2; c < 6; c++) {
+			memset(&cpus[c].core, 0, sizeof(cpus[c].core));
+			mask_set(&cpus[c].core, (s32)(c & ~1u));
+			mask_set(&cpus[c].core, (s32)(c | 1u));
+			fg_nohz_balance_enter_idle(&sys, &cpus[c]);
+		}
+		kit_busy(3);
+		CHECK_EQ(fg_kick_ilb(&sys, &cpus[6], FG_NOHZ_STATS_KICK, 200), on ? 4 : 2);
+		/* no core is idle: the first that is */
+		kit_busy(5);
+		CHECK_EQ(fg_kick_ilb(&sys, &cpus[6], FG_NOHZ_STATS_KICK, 200), 2);
+	}
+}
+
 int main(void)
 {
 	RUN(nohz_kick);
@@ -311,5 +332,6 @@ int main(void)
 	RUN(a_stopped_tick_asks_for_the_next_turn);
 	RUN(a_newly_idle_cpu_looks_at_the_others_if_it_has_the_time);
 	RUN(a_domain_with_all_idle_cpus_puts_the_next_look_off);
+	RUN(a_cpu_of_an_idle_core_balances_for_all_since_v73);
 	return test_report();
 }

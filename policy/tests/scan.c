@@ -144,6 +144,7 @@ TEST(nr_idle_scan_is_left_by_the_periodic_balance_of_the_llc)
 	/* a CPU without an LLC */
 	isolate(3);
 	cpus[3].llc = 0;
+	cpus[3].balance_shared = 0;
 	cpus[3].sd = cpus[2].sd;
 	kit_look(3, 0, FG_CPU_NOT_IDLE);
 }

@@ -448,7 +448,7 @@ static s32 read_governor(s32 cpu, struct fg_sugov *to)
 
 static const struct ks_read reader = {
 	.size = sizeof(struct ks_read), .refs = read_refs, .sys = read_sys, .place = read_place, .root = read_root,
-	.llc = read_llc, .domain = read_domain, .groups = read_groups, .queue = read_queue,
+	.llc = read_llc, .balance_shared = read_llc, .domain = read_domain, .groups = read_groups, .queue = read_queue,
 	.movable = read_queue, .energy = read_energy, .governor = read_governor, .governor_cpu = read_cpu, .clock = read_clock, .irq_time = read_irq_time,
 	.unobserved = "fg_cpu.queued fg_cpu.pd", .sizeof_cpu = FAKE_CPU_SIZE, .sizeof_task = sizeof(struct fg_task),
 	.sizeof_group = sizeof(struct fg_group), .sizeof_domain = sizeof(struct fg_domain),

@@ -123,6 +123,17 @@ impl PolicySandbox {
         self.queues.world.llc_mut(cpu as usize)
     }
 
+    /// The shared state of the asymmetric domain of `cpu`, to be overwritten; none if that is the cache's, or if there
+    /// is none.
+    pub fn asym_shared_mut(&mut self, cpu: CpuId) -> Option<&mut FgLlc> {
+        self.queues.world.asym_shared_mut(cpu as usize)
+    }
+
+    /// Whether `cpu` is the first of the CPUs that have this state in common.
+    pub fn leads_asym_shared(&self, cpu: CpuId) -> bool {
+        self.queues.world.leads_asym_shared(cpu as usize)
+    }
+
     /// Number of domains of a CPU.
     pub fn nr_domains(&self, cpu: CpuId) -> usize {
         self.queues.world.chain(cpu as usize).len()

@@ -94,14 +94,18 @@ impl World {
         self.twins = (0..keys.len()).map(others).collect();
     }
 
-    /// One sched_domain_shared for each last-level cache (spec 1.4).
+    /// One sched_domain_shared for each last-level cache (spec 1.4), and with BALANCE_SHARED for each asymmetric domain
+    /// that is neither a cache's nor of a NUMA level.
     fn link_llcs(&mut self, topology: &Topology) {
         let nr_cpus = self.cpus.len();
+        let asym = self.asym_spans();
         let mut spans: Vec<CpuMask> = (0..nr_cpus as CpuId).filter_map(|c| Some(topology.llc(c)?.sd.span)).collect();
         spans.sort_unstable();
         spans.dedup();
         let llc = |span: &CpuMask| FgLlc { nr_busy_cpus: span.count() as u32, ..FgLlc::zeroed() };
-        self.llcs = Slab::new(spans.iter().map(llc).collect());
+        let shared = spans.iter().chain(asym.iter().filter(|span| spans.binary_search(span).is_err()));
+        let shared: Vec<CpuMask> = shared.copied().collect();
+        self.llcs = Slab::new(shared.iter().map(llc).collect());
         for cpu in 0..nr_cpus {
             let Some(domain) = topology.llc(cpu as CpuId) else { continue };
             let Ok(index) = spans.binary_search(&domain.sd.span) else { continue };
@@ -111,7 +115,34 @@ impl World {
             let Some(sd) = self.chains[cpu].iter().find(highest).copied() else { continue };
             self.domains[sd].shared = llc;
             (self.cpus[cpu].llc, self.cpus[cpu].sd_llc) = (llc, self.domains.ptr(sd));
+            self.cpus[cpu].balance_shared = llc;
         }
+        for cpu in 0..nr_cpus {
+            let Some(sd) = self.asym_domain(cpu).filter(|_| !asym.is_empty()) else { continue };
+            let Some(index) = shared.iter().position(|span| *span == self.domains[sd].span) else { continue };
+            let llc = self.llcs.ptr(index);
+            self.domains[sd].shared = llc;
+            self.cpus[cpu].balance_shared = llc;
+        }
+    }
+
+    /// The lowest domain of a CPU with all capacities, unless that is of a NUMA level.
+    fn asym_domain(&self, cpu: usize) -> Option<usize> {
+        let full = |id: &&usize| self.domains[**id].flags & FG_SD_ASYM_CPUCAPACITY_FULL != 0;
+        let sd = self.chains[cpu].iter().find(full).copied()?;
+        (self.domains[sd].flags & FG_SD_NUMA == 0).then_some(sd)
+    }
+
+    /// With BALANCE_SHARED the spans of these domains, each once.
+    fn asym_spans(&self) -> Vec<CpuMask> {
+        if self.sys().feat.value[FG_BALANCE_SHARED] == 0 {
+            return Vec::new();
+        }
+        let spans = (0..self.cpus.len()).filter_map(|cpu| Some(self.domains[self.asym_domain(cpu)?].span));
+        let mut spans: Vec<CpuMask> = spans.collect();
+        spans.sort_unstable();
+        spans.dedup();
+        spans
     }
 
     /// The lowest domain of a CPU that has one of `flags`, null if there is none.

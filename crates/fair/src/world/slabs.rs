@@ -138,6 +138,21 @@ impl World {
         unsafe { self.cpus[cpu].llc.as_mut() }
     }
 
+    /// balance_shared of a CPU, if that is not its cache's.
+    pub fn asym_shared_mut(&mut self, cpu: usize) -> Option<&mut FgLlc> {
+        let rq = &self.cpus[cpu];
+        let own = rq.balance_shared != rq.llc;
+        // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
+        unsafe { rq.balance_shared.as_mut().filter(|_| own) }
+    }
+
+    /// Whether a CPU is the first one with its balance_shared, and that is not its cache's.
+    pub fn leads_asym_shared(&self, cpu: usize) -> bool {
+        let shared = self.cpus[cpu].balance_shared;
+        let first = (0..self.cpus.len()).find(|c| self.cpus[*c].balance_shared == shared);
+        !shared.is_null() && shared != self.cpus[cpu].llc && first == Some(cpu)
+    }
+
     /// The `n`-th group of a domain's ring, the local one first; none beyond the last.
     pub fn group_mut(&mut self, sd: usize, n: usize) -> Option<&mut FgGroup> {
         let at = self.ring(sd).nth(n)?;

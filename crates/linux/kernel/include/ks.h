@@ -283,6 +283,7 @@ struct ks_read {
 	void (*root)(s32 cpu, struct fg_root *to);
 	/* sched_domain_shared of cpu's last-level cache. Returns 0, or KS_NONE if it has no such domain. */
 	s32 (*llc)(s32 cpu, struct fg_llc *to);
+	s32 (*balance_shared)(s32 cpu, struct fg_llc *to);	/* sd_balance_shared; KS_NONE: the tree or the CPU has none */
 	/* Domain n of cpu, 0: the lowest. Returns 0, or KS_NONE if there is none. */
 	s32 (*domain)(s32 cpu, u32 n, struct fg_domain *to);
 	/* The groups of domain n, the local one first. Writes at most max; returns how many there are. */

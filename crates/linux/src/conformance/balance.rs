@@ -64,6 +64,11 @@ pub struct JudgedPass {
 }
 
 impl Passes {
+    /// Whether a pass has begun and not ended.
+    pub fn is_under_way(&self) -> bool {
+        self.attempt.is_some()
+    }
+
     /// Called when the kernel begins a pass.
     pub fn begin(
         &mut self,

@@ -198,7 +198,16 @@ fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value>
             llcs.insert(cpu.to_string(), Value::Object(llc));
         }
     }
+    let mut asym = Map::new();
+    for cpu in (0..sandbox.nr_cpus() as CpuId).filter(|cpu| sandbox.leads_asym_shared(*cpu)).collect::<Vec<_>>() {
+        if let Some(shared) = sandbox.asym_shared_mut(cpu).map(|shared| fields::write(shared)) {
+            asym.insert(cpu.to_string(), Value::Object(shared));
+        }
+    }
     let mut all = Map::new();
+    if !asym.is_empty() {
+        all.insert("asym_shared".into(), Value::Object(asym));
+    }
     all.insert("sys".into(), Value::Object(sys));
     all.insert("cpus".into(), Value::Array(cpus));
     all.insert("tasks".into(), Value::Array(tasks));
@@ -266,6 +275,12 @@ fn load(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
         let cpu = cpu.ok_or_else(|| form("llcs are named by CPUs of the machine"))?;
         let llc = sandbox.llc_mut(cpu).ok_or_else(|| form(format!("cpu{cpu} has no LLC")))?;
         read("llc", llc, state)?;
+    }
+    for (cpu, state) in from.get("asym_shared").map_or(Ok(&Map::new()), |all| object("asym_shared", all))? {
+        let cpu = cpu.parse().ok().filter(|c: &CpuId| (*c as usize) < sandbox.nr_cpus());
+        let cpu = cpu.ok_or_else(|| form("asym_shared is named by CPUs of the machine"))?;
+        let shared = sandbox.asym_shared_mut(cpu);
+        read("llc", shared.ok_or_else(|| form(format!("cpu{cpu} has no asymmetric domain")))?, state)?;
     }
     list(from, "groups")?.iter().try_for_each(|group| load_group(sandbox, group))
 }

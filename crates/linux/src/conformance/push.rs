@@ -49,6 +49,11 @@ pub struct JudgedPush {
 }
 
 impl Pushes {
+    /// Whether a push has begun and not ended.
+    pub fn is_under_way(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// The stopper of a CPU begins to look for a task.
     pub fn begin(&mut self, kernel: &dyn State, src: CpuId, importer: &mut StateImporter, sandbox: &mut PolicySandbox) {
         let dst = importer.push(kernel, sandbox, src);

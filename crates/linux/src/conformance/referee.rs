@@ -155,8 +155,13 @@ impl Referee {
         self.judge(i64::from(chosen))
     }
 
-    /// A fair pick on `cpu` begins. `protect`: the protection of the current task counts.
+    /// A fair pick on `cpu` begins. `protect`: the protection of the current task counts. Picks within a balance pass
+    /// (a task that was pulled is tested like a wakeup) are not judged: the pass is judged on the state at its begin.
     pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId, protect: bool) {
+        if self.passes.is_under_way() || self.pushes.is_under_way() {
+            self.pending = None;
+            return;
+        }
         let Some(queued) = self.importer.queue(kernel, &mut self.sandbox, cpu) else {
             self.pending = None;
             self.tally.count(Kind::Pick, "task groups", false, false);

@@ -18,6 +18,9 @@ pub trait State {
     fn sys(&self) -> SysState;
     /// The shared state (sd_llc_shared) of the last-level cache of `cpu`; false if it has no such domain.
     fn llc(&self, cpu: CpuId, to: &mut FgLlc) -> bool;
+    /// What has_idle_cores and nr_busy_cpus of `cpu` are read from (sd_balance_shared); false if the kernel has no such
+    /// thing beside the cache's.
+    fn balance_shared(&self, cpu: CpuId, to: &mut FgLlc) -> bool;
     /// The `n`-th domain of a CPU, lowest first; false if there is none.
     fn domain(&self, cpu: CpuId, n: usize, to: &mut FgDomain) -> bool;
     /// The groups of that domain, the local one first; none without a domain.

@@ -12,6 +12,8 @@ use super::state::{Refs, State};
 pub struct StateImporter {
     /// The first CPU behind each last-level cache.
     llcs: Vec<CpuId>,
+    /// The first CPU of each asymmetric domain with shared state of its own.
+    asym: Vec<CpuId>,
     rings: Vec<GroupRing>,
     groups: Vec<FgGroup>,
     queue: Vec<Option<u32>>,
@@ -29,10 +31,11 @@ impl StateImporter {
                 llcs.push(cpu);
             }
         }
+        let asym = (0..sandbox.nr_cpus() as CpuId).filter(|cpu| sandbox.leads_asym_shared(*cpu)).collect();
         let sys = sandbox.sys_mut();
         let scans_are_timed = u32::from(sys.feat.value[FG_SIS_MODE]) != FG_SIS_UTIL;
         let hz = sys.hz;
-        StateImporter { llcs, rings: sandbox.rings(), groups: Vec::new(), queue: Vec::new(), hz, scans_are_timed }
+        StateImporter { llcs, asym, rings: sandbox.rings(), groups: Vec::new(), queue: Vec::new(), hz, scans_are_timed }
     }
 
     /// Length of a tick, ns.
@@ -47,6 +50,9 @@ impl StateImporter {
         }
         for cpu in &self.llcs {
             one_llc(kernel, sandbox, *cpu);
+        }
+        for cpu in &self.asym {
+            one_asym(kernel, sandbox, *cpu);
         }
         keys(kernel, sandbox)
     }
@@ -66,6 +72,7 @@ impl StateImporter {
         }
         kernel.root(cpu, sandbox.root_mut(cpu));
         one_llc(kernel, sandbox, cpu);
+        one_asym(kernel, sandbox, cpu);
         keys(kernel, sandbox)
     }
 
@@ -225,6 +232,12 @@ fn one_cpu(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
 fn one_llc(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
     if let Some(llc) = sandbox.llc_mut(cpu) {
         kernel.llc(cpu, llc);
+    }
+}
+
+fn one_asym(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+    if let Some(shared) = sandbox.asym_shared_mut(cpu) {
+        kernel.balance_shared(cpu, shared);
     }
 }
 

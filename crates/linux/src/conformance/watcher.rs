@@ -278,6 +278,10 @@ impl State for KernelState {
         unsafe { (self.read.llc)(cpu as i32, to) == 0 }
     }
 
+    fn balance_shared(&self, cpu: CpuId, to: &mut FgLlc) -> bool {
+        unsafe { (self.read.balance_shared)(cpu as i32, to) == 0 }
+    }
+
     fn domain(&self, cpu: CpuId, n: usize, to: &mut FgDomain) -> bool {
         unsafe { (self.read.domain)(cpu as i32, n as u32, to) == 0 }
     }

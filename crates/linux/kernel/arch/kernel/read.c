@@ -227,12 +227,30 @@ static u64 vruntime_base(const struct cfs_rq *cfs_rq)
 #endif
 }
 
-/* cfs_rq.avg_vruntime does not include the current entity; fg_cpu.fair.avg_vruntime does. */
+#ifdef KS_HAS_SUM_SHIFT
+/* From v7.1 on the sum is made with weights of 20 fractional bits; fg_queue's with 10. */
+static s64 sum_of_queued(const struct cfs_rq *cfs_rq)
+{
+	return cfs_rq->sum_w_vruntime * (1 << cfs_rq->sum_shift) / (1 << SCHED_FIXEDPOINT_SHIFT);
+}
+#elif defined(KS_HAS_SUM_W_VRUNTIME)
+static s64 sum_of_queued(const struct cfs_rq *cfs_rq)
+{
+	return cfs_rq->sum_w_vruntime;
+}
+#elif defined(KS_HAS_AVG_VRUNTIME)
+static s64 sum_of_queued(const struct cfs_rq *cfs_rq)
+{
+	return cfs_rq->avg_vruntime;
+}
+#endif
+
+/* The kernel's sum does not include the current entity; fg_cpu.fair.avg_vruntime does. */
 static s64 sum_vruntime(const struct cfs_rq *cfs_rq, u64 base)
 {
-#ifdef KS_HAS_AVG_VRUNTIME
+#if defined(KS_HAS_SUM_W_VRUNTIME) || defined(KS_HAS_AVG_VRUNTIME)
 	const struct sched_entity *curr = cfs_rq->curr;
-	s64 sum = cfs_rq->avg_vruntime;
+	s64 sum = sum_of_queued(cfs_rq);
 
 	if (curr && curr->on_rq)
 		sum += (s64)(curr->vruntime - base) * (s64)scale_load_down(curr->load.weight);
@@ -493,10 +511,8 @@ static void read_root(s32 cpu, struct fg_root *to)
 	to->overutilized = rd->overutilized != 0;
 }
 
-static s32 read_llc(s32 cpu, struct fg_llc *to)
+static s32 read_shared(const struct sched_domain_shared *sds, struct fg_llc *to)
 {
-	const struct sched_domain_shared *sds = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu_of(read_rq(cpu))));
-
 	if (!sds)
 		return KS_NONE;
 	to->nr_busy_cpus = atomic_read(&sds->nr_busy_cpus);
@@ -505,6 +521,20 @@ static s32 read_llc(s32 cpu, struct fg_llc *to)
 	to->nr_idle_scan = sds->nr_idle_scan;
 #endif
 	return 0;
+}
+
+static s32 read_llc(s32 cpu, struct fg_llc *to)
+{
+	return read_shared(rcu_dereference_raw(per_cpu(sd_llc_shared, cpu_of(read_rq(cpu)))), to);
+}
+
+static s32 read_balance_shared(s32 cpu, struct fg_llc *to)
+{
+#ifdef KS_HAS_BALANCE_SHARED
+	return read_shared(rcu_dereference_raw(per_cpu(sd_balance_shared, cpu_of(read_rq(cpu)))), to);
+#else
+	return KS_NONE;
+#endif
 }
 
 static struct sched_domain *nth_domain(s32 cpu, u32 n)
@@ -767,6 +797,7 @@ const struct ks_read ks_reader = {
 	.place = read_place,
 	.root = read_root,
 	.llc = read_llc,
+	.balance_shared = read_balance_shared,
 	.domain = read_domain,
 	.groups = read_groups,
 	.queue = read_queue,
