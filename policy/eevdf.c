@@ -374,8 +374,8 @@ static u32 preempts_vprot(const struct fg_sys *sys, struct fg_queue *q, struct f
 			  struct fg_task *first, u32 flags)
 {
 	u32 is_short = entity_slice(sys, pe) < entity_slice(sys, e), shrink = feat(sys, FG_SHRINK);
-	u32 tested = is_short || !feat(sys, FG_FORK_NO_PREEMPT) ||
-		     !((flags & FG_WF_FORK) || (pe->flags & FG_TASK_DELAYED));
+	u32 tested =
+		is_short || !feat(sys, FG_FORK_NO_PREEMPT) || !((flags & FG_WF_FORK) || (pe->flags & FG_TASK_DELAYED));
 	struct fg_task *best = 0;
 
 	if (tested) {

@@ -103,14 +103,11 @@ FG_FEATURE(SI_NOT_FOR_IDLE, "si-not-for-idle", "", "-", "v7.1", 1,
 	   "a CPU with only SCHED_IDLE tasks is free for other tasks only")
 FG_FEATURE(ASYM_CORE, "asym-core", "", "-", "v7.2", 1,
 	   "early checks on asymmetric machines take a thread only if its core is idle")
-FG_FEATURE(ASYM_RANK, "asym-rank", "", "-", "v7.2", 1,
-	   "the scan by capacity prefers idle cores")
-FG_FEATURE(ASYM_BUDGET, "asym-budget", "", "-", "v7.2", 1,
-	   "the scan by capacity keeps to nr_idle_scan")
+FG_FEATURE(ASYM_RANK, "asym-rank", "", "-", "v7.2", 1, "the scan by capacity prefers idle cores")
+FG_FEATURE(ASYM_BUDGET, "asym-budget", "", "-", "v7.2", 1, "the scan by capacity keeps to nr_idle_scan")
 FG_FEATURE(BALANCE_SHARED, "balance-shared", "", "-", "v7.2", 1,
 	   "CPUs of an asymmetric domain share has_idle_cores and nr_busy_cpus")
-FG_FEATURE(LLC_PHYS, "llc-phys", "", "-", "v7.2", 0,
-	   "CPUs of one cache in different partitions share it")
+FG_FEATURE(LLC_PHYS, "llc-phys", "", "-", "v7.2", 0, "CPUs of one cache in different partitions share it")
 
 /* Versions, capacity and signals: spec 10.2. */
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
@@ -174,18 +171,14 @@ FG_FEATURE(EAS_FIRST_CPU, "eas-first-cpu", "", "-", "<=v6.6", 1,
 
 FG_FEATURE(RUNNABLE_DELAYED, "runnable-delayed", "", "-", "v6.13", 0,
 	   "the runnable signal of a queue leaves delayed sleepers out (6.12.8 on; what rq=eevdf612 always does)")
-FG_FEATURE(EST_OVERCAP, "est-overcap", "", "-", "<=v6.15", 0,
-	   "utilization above the capacity of the CPU is not learnt")
+FG_FEATURE(EST_OVERCAP, "est-overcap", "", "-", "<=v6.15", 0, "utilization above the capacity of the CPU is not learnt")
 FG_FEATURE(EST_DELAYED, "est-delayed", "", "-", "v6.16", 0,
 	   "the estimate of a delayed sleeper joins and leaves the queue only when it is awake")
 FG_FEATURE(BOOST_EXACT, "boost-exact", "", "-", "v7.2", 1,
 	   "runnable-boost adds what the task has of runnable time, not of utilization")
-FG_FEATURE(PELT_LOST_IDLE, "pelt-lost-idle", "", "-", "v6.18", 0,
-	   "lost idle time counts whenever the CPU goes idle")
-FG_FEATURE(EM_LIMITS, "em-limits", "", "-", "v6.14", 0,
-	   "estimates of energy keep to the limits of frequency")
-FG_FEATURE(FREQ_DL, "freq-dl", "", "-", "v6.15", 0,
-	   "more deadline bandwidth asks for a frequency as changed limits do")
+FG_FEATURE(PELT_LOST_IDLE, "pelt-lost-idle", "", "-", "v6.18", 0, "lost idle time counts whenever the CPU goes idle")
+FG_FEATURE(EM_LIMITS, "em-limits", "", "-", "v6.14", 0, "estimates of energy keep to the limits of frequency")
+FG_FEATURE(FREQ_DL, "freq-dl", "", "-", "v6.15", 0, "more deadline bandwidth asks for a frequency as changed limits do")
 
 /* Versions, schedutil: spec 8.1. */
 FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 1, "no frequency headroom on clamps")
@@ -257,7 +250,8 @@ FG_FEATURE(NOHZ_NEXT_KICK, "nohz-next-kick", "", "-", "v5.16", 1,
 	   "after a tick stopped the next busy one wakes an idle CPU, if only to find out whose turn to balance comes "
 	   "first")
 FG_FEATURE(NEWIDLE_FAIL, "newidle-fail", "none|bump|random|rate", "-", "v6.17", 1,
-	   "what follows newidle balancing that pulls nothing: it counts as more expensive; it is tried in proportion to its "
+	   "what follows newidle balancing that pulls nothing: it counts as more expensive; it is tried in proportion "
+	   "to its "
 	   "success; and whenever it was rarely tried lately (random also in 6.1 and 6.12 stable)")
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 1, "a single task on a CPU of reduced capacity is pulled away")
 FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 1, "newly idle balance ends when the CPU got tasks")
@@ -274,22 +268,18 @@ FG_FEATURE(UTIL_SHIFT, "util-shift", "", "-", "v6.7", 1, "failures halve the uti
 FG_FEATURE(MISFIT_NO_BACKOFF, "misfit-no-backoff", "", "-", "v6.10", 1,
 	   "failed misfit balance does not lengthen the interval")
 
-FG_FEATURE(NR_RUNNABLE, "nr-runnable", "", "-", "v6.14", 1,
-	   "load balancing does not count delayed sleepers")
-FG_FEATURE(DELAYED_STAY, "delayed-stay", "", "-", "v6.14", 1,
-	   "delayed sleepers move only with load")
+FG_FEATURE(NR_RUNNABLE, "nr-runnable", "", "-", "v6.14", 1, "load balancing does not count delayed sleepers")
+FG_FEATURE(DELAYED_STAY, "delayed-stay", "", "-", "v6.14", 1, "delayed sleepers move only with load")
 FG_FEATURE(INELIGIBLE_STAY, "ineligible-stay", "", "-", "v6.14", 1,
 	   "a task that is not eligible moves to a busy CPU only after a failure")
 FG_FEATURE(NEWIDLE_BLOCKED_COST, "newidle-blocked-cost", "", "-", "v7.0", 0,
 	   "the update of blocked averages counts towards the cost of newidle balancing")
-FG_FEATURE(AVG_IDLE_ANY, "avg-idle-any", "", "-", "v7.0", 0,
-	   "avg_idle is updated whenever the idle task is replaced")
+FG_FEATURE(AVG_IDLE_ANY, "avg-idle-any", "", "-", "v7.0", 0, "avg_idle is updated whenever the idle task is replaced")
 FG_FEATURE(AVG_IDLE_NOSTAMP, "avg-idle-nostamp", "", "-", "<=v7.2", 0,
 	   "without an idle stamp avg_idle jumps to its limit (v7.0 to v7.2)")
 FG_FEATURE(SERIALIZE_LATE, "serialize-late", "", "-", "v6.19", 0,
 	   "passes over NUMA domains exclude each other inside the pass")
-FG_FEATURE(WEIGHT_IN_MAP, "weight-in-map", "", "-", "v7.1", 0,
-	   "intervals count the CPUs of a partition")
+FG_FEATURE(WEIGHT_IN_MAP, "weight-in-map", "", "-", "v7.1", 0, "intervals count the CPUs of a partition")
 FG_FEATURE(OVERLOAD_NEEDS_OU, "overload-needs-ou", "", "-", "v7.1", 1,
 	   "with energy-aware wakeups a group is overloaded only with an overutilized CPU")
 FG_FEATURE(MISFIT_HELPFUL, "misfit-helpful", "", "-", "v7.3", 1,
@@ -302,18 +292,14 @@ FG_FEATURE(ILB_IDLE_CORE, "ilb-idle-core", "", "-", "v7.3", 1,
 	   "who balances for all idle CPUs is on an idle core if there is one")
 FG_FEATURE(INTERVAL_RESET, "interval-reset", "", "-", "v7.3", 1,
 	   "a pass that found imbalance resets the interval, whether it pushes or not")
-FG_FEATURE(ALB_GONE, "alb-gone", "", "-", "v7.3", 1,
-	   "no active balance for a task that has left its queue")
+FG_FEATURE(ALB_GONE, "alb-gone", "", "-", "v7.3", 1, "no active balance for a task that has left its queue")
 FG_FEATURE(SCHED_CACHE, "sched-cache", "", "-", "v7.2", 0,
 	   "load balancing gathers the threads of a process behind one cache")
-FG_FEATURE(CACHE_ASYM, "cache-asym", "", "-", "v7.3", 0,
-	   "sched-cache leaves tasks that need a bigger CPU alone")
+FG_FEATURE(CACHE_ASYM, "cache-asym", "", "-", "v7.3", 0, "sched-cache leaves tasks that need a bigger CPU alone")
 FG_FEATURE(CACHE_ALB, "cache-alb", "", "-", "v7.3", 0,
 	   "active balance of sched-cache takes only tasks that prefer the cache")
-FG_FEATURE(CACHE_RUNNABLE, "cache-runnable", "", "-", "v7.3", 0,
-	   "sched-cache does not count delayed sleepers")
-FG_FEATURE(CACHE_PACKING, "cache-packing", "", "-", "-", 0,
-	   "sched-cache yields to asymmetric packing (7.3.4)")
+FG_FEATURE(CACHE_RUNNABLE, "cache-runnable", "", "-", "v7.3", 0, "sched-cache does not count delayed sleepers")
+FG_FEATURE(CACHE_PACKING, "cache-packing", "", "-", "-", 0, "sched-cache yields to asymmetric packing (7.3.4)")
 
 /* Versions, run queue: spec 9. */
 FG_FEATURE(RQ, "rq", "cfs|eevdf|eevdf612", "-", "v2.6.23", 1, "the run queue of fair tasks")
@@ -338,31 +324,28 @@ FG_FEATURE(
 	IDLE_REWEIGHT, "idle-reweight", "", "-", "v6.11", 1,
 	"a task that becomes SCHED_IDLE is reweighted at once, its load and its lag, like any other (also 6.1 stable)")
 FG_FEATURE(REWEIGHT, "reweight", "lag|place|place-self-out|exact", "-", "v6.13", 1,
-	   "how a queued group keeps its lag when its weight changes: as it is; placed anew with itself counted; without; or exactly")
+	   "how a queued group keeps its lag when its weight changes: as it is; placed anew with itself counted; "
+	   "without; or exactly")
 FG_FEATURE(LAG_CLAMP, "lag-clamp", "own|queue", "-", "v7.0", 1,
 	   "lag is limited by the own slice of a task, or by the longest one of its queue")
 FG_FEATURE(WEIGHT_BITS, "weight-bits", "10|20", "-", "v7.1", 0,
 	   "averages of virtual time use weights with 10 or 20 fractional bits")
-FG_FEATURE(DELAY_LAG, "delay-lag", "", "-", "v7.1", 1,
-	   "a delayed sleeper owes no more than when it fell asleep")
-FG_FEATURE(YIELD_EXPIRY, "yield-expiry", "", "-", "v7.0", 0,
-	   "who yields begins its next slice as one whose slice ends")
+FG_FEATURE(DELAY_LAG, "delay-lag", "", "-", "v7.1", 1, "a delayed sleeper owes no more than when it fell asleep")
+FG_FEATURE(YIELD_EXPIRY, "yield-expiry", "", "-", "v7.0", 0, "who yields begins its next slice as one whose slice ends")
 FG_FEATURE(PROTECT, "protect", "parity|vprot|vprot-inelig", "-", "v6.17", 1,
-	   "what was picked is protected for its slice; for the shortest one of the queue; or while it is eligible, where there is a shorter one")
+	   "what was picked is protected for its slice; for the shortest one of the queue; or while it is eligible, "
+	   "where there is a shorter one")
 FG_FEATURE(PROTECT_FIRST, "protect-first", "", "-", "v7.0", 0,
 	   "protection begins at a pick only, and changes with the weight")
 FG_FEATURE(SHRINK, "shrink", "none|short|failed|always", "-", "v6.17", 1,
 	   "which wakeups that do not preempt shorten the protection of the current task")
-FG_FEATURE(FORK_NO_PREEMPT, "fork-no-preempt", "", "-", "v6.19", 1,
-	   "a new task preempts only with a shorter slice")
-FG_FEATURE(BUDDY_IN_WAKE, "buddy-in-wake", "", "-", "v6.19", 1,
-	   "a wakee does not preempt while the buddy is eligible")
+FG_FEATURE(FORK_NO_PREEMPT, "fork-no-preempt", "", "-", "v6.19", 1, "a new task preempts only with a shorter slice")
+FG_FEATURE(BUDDY_IN_WAKE, "buddy-in-wake", "", "-", "v6.19", 1, "a wakee does not preempt while the buddy is eligible")
 FG_FEATURE(BUDDY_PROTECT, "buddy-protect", "", "-", "v7.1", 1,
 	   "a wakee with a shorter slice is not held up by the buddy")
 FG_FEATURE(WAKE_PICK_DEQUEUE, "wake-pick-dequeue", "", "-", "v7.1", 1,
 	   "a delayed sleeper that the test of a wakeup comes upon is dequeued")
-FG_FEATURE(SHORT_EAGER, "short-eager", "", "-", "v7.3", 1,
-	   "an eligible wakee with a shorter slice preempts")
+FG_FEATURE(SHORT_EAGER, "short-eager", "", "-", "v7.3", 1, "an eligible wakee with a shorter slice preempts")
 FG_FEATURE(SHORT_BUDDY, "short-buddy", "", "-", "v7.3", 1,
 	   "a wakee with a shorter slice that preempts is the next buddy")
 FG_FEATURE(WAKE_TEST_ALWAYS, "wake-test-always", "", "-", "v7.3", 1,
@@ -373,12 +356,10 @@ FG_FEATURE(HRTICK, "hrtick", "off|ran|deadline", "-", "-", 0,
 	   "a timer ends slices between ticks (x86 and riscv from v7.1 on)")
 FG_FEATURE(PREEMPT_MODEL, "preempt-model", "full|lazy", "-", "v7.0", 0,
 	   "fair tasks are preempted at once, or when their CPU next leaves the kernel")
-FG_FEATURE(FLAT_PICK, "flat-pick", "", "-", "v7.3", 0,
-	   "tasks of all groups compete in one queue")
+FG_FEATURE(FLAT_PICK, "flat-pick", "", "-", "v7.3", 0, "tasks of all groups compete in one queue")
 FG_FEATURE(GROUP_SHARES, "group-shares", "smp|up|concur|max|tasks", "-", "v7.3", 0,
 	   "what part of its shares a group has on a CPU")
-FG_FEATURE(TG_DECAYED, "tg-decayed", "", "-", "v6.18", 0,
-	   "a group is kept until its contribution to the load is 0")
+FG_FEATURE(TG_DECAYED, "tg-decayed", "", "-", "v6.18", 0, "a group is kept until its contribution to the load is 0")
 FG_FEATURE(TG_RATE_CLOCK, "tg-rate-clock", "", "-", "v7.2", 0,
 	   "the contributions of groups go by the clock of the queue")
 FG_FEATURE(THROTTLE, "throttle", "group|task|task-early", "-", "v6.18", 0,

@@ -95,7 +95,8 @@ static void join_sums(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e, u64 shares)
 {
 	u64 old = e->shares, v = is_eevdf(sys) ? fg_avg_vruntime(&rq->fair) : 0;
-	u32 reweight = feat(sys, FG_REWEIGHT), placed = reweight == FG_REWEIGHT_PLACE || reweight == FG_REWEIGHT_SELF_OUT;
+	u32 reweight = feat(sys, FG_REWEIGHT),
+	    placed = reweight == FG_REWEIGHT_PLACE || reweight == FG_REWEIGHT_SELF_OUT;
 	s64 lag = placed && e->on_rq ? entity_lag(sys, &rq->fair, v, e) : 0;
 	u32 protected = e->on_cpu && protect_slice(sys, e);
 

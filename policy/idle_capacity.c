@@ -80,7 +80,8 @@ static u64 fallback_capacity(const struct select_ctx *s, const struct fg_cpu *rq
 #define ASYM_IDLE_CORE (-3)
 
 /* preferred: cpu's core is idle, or no core is. */
-static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, u32 preferred, struct capacity_choice *best)
+static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, u32 preferred,
+			      struct capacity_choice *best)
 {
 	u64 capacity;
 

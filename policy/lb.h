@@ -34,10 +34,10 @@ struct sg_lb_stats {
 	u32 idle_cpus;
 	u32 weight; /* CPUs */
 	u32 type; /* enum group_type; up to v5.4 group_has_spare is `other` */
-	u32 no_capacity; /* v5.4: overloaded, or to be taken for it */
-	u32 asym_packing; /* dst is preferred to its CPUs */
-	u32 smt; /* busy siblings that an idle core could help */
-	u32 overutilized; /* one of its CPUs is */
+	u8 no_capacity; /* v5.4: overloaded, or to be taken for it */
+	u8 asym_packing; /* dst is preferred to its CPUs */
+	u8 smt; /* busy siblings that an idle core could help */
+	u8 overutilized; /* one of its CPUs is */
 };
 
 /* A domain. The busiest group is b->busiest. */

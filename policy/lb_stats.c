@@ -94,16 +94,25 @@ static inline u32 dst_helps_misfit(const struct fg_sys *sys, const struct fg_bal
 	return capacity_greater(dst_capacity(sys, b), g->max_capacity);
 }
 
-/* All of rq, a CPU of g, into the sums of its group; what it says of the partition. */
-static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
-			  const struct fg_cpu *rq, u32 local, struct sg_lb_stats *st)
+#define SUM_LOCAL 1
+#define SUM_HELPS 2
+
+/* What the sums of g depend on beside its CPUs. */
+static inline u32 sum_flags(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g, u32 local)
+{
+	return (local ? SUM_LOCAL : 0) | (dst_helps_misfit(sys, b, g) ? SUM_HELPS : 0);
+}
+
+/* All of rq into the sums of its group; what it says of the partition. flags: SUM_* */
+static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq, u32 flags,
+			  struct sg_lb_stats *st)
 {
 	u32 status = add_cpu(sys, rq, st);
 	u64 misfit = misfit_load_of(sys, b, rq);
 
-	if (!misfit || !misfit_counts(sys, local, rq))
+	if (!misfit || !misfit_counts(sys, flags & SUM_LOCAL, rq))
 		return status;
-	if (dst_helps_misfit(sys, b, g))
+	if (flags & SUM_HELPS)
 		st->misfit_load = max_u64(st->misfit_load, misfit);
 	return b->sd->flags & FG_SD_ASYM_CPUCAPACITY ? status | SG_OVERLOAD : status;
 }
@@ -117,7 +126,7 @@ static u32 sum_one(const struct fg_sys *sys, struct fg_balance *b, const struct 
 
 	clear_sg_stats(&sum);
 	if (mask_test(&b->cpus, g->balance_cpu)) {
-		status = sum_cpu(sys, b, g, cpu_rq(sys, (u32)g->balance_cpu), local, &sum);
+		status = sum_cpu(sys, b, cpu_rq(sys, (u32)g->balance_cpu), sum_flags(sys, b, g, local), &sum);
 		b->group_cpus++;
 	}
 	*st = sum;
@@ -129,12 +138,12 @@ static noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, 
 				struct sg_lb_stats *st)
 {
 	struct sg_lb_stats sum;
-	u32 cpu, status = 0, looked_at = 0;
+	u32 cpu, status = 0, looked_at = 0, flags = sum_flags(sys, b, g, local);
 
 	clear_sg_stats(&sum);
 	for_every_cpu_and(cpu, &g->span, &b->cpus, sys->nr_cpus)
 	{
-		status |= sum_cpu(sys, b, g, cpu_rq(sys, cpu), local, &sum);
+		status |= sum_cpu(sys, b, cpu_rq(sys, cpu), flags, &sum);
 		looked_at++;
 	}
 	b->group_cpus += looked_at;

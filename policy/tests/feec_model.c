@@ -61,11 +61,14 @@ static u64 util_next(u32 c, s32 dst, u32 boost)
 	s64 sum = cpus[c].est_enqueued;
 	s32 moves = ((s32)c == dst) - ((s32)c == prev);
 
+	/* The boost comes first up to v7.1, last since. */
+	if (boost && F(RUNNABLE_BOOST) && !F(BOOST_EXACT) && runnable > util)
+		util = runnable;
 	util += moves * (s64)task->avg.util_avg;
 	runnable += moves * (s64)task->avg.runnable_avg;
 	if (util < 0)
 		util = 0;
-	if (boost && F(RUNNABLE_BOOST) && runnable > util)
+	if (boost && F(RUNNABLE_BOOST) && F(BOOST_EXACT) && runnable > util)
 		util = runnable;
 	if ((s32)c == dst)
 		sum += (s64)est;
@@ -530,6 +533,7 @@ static void random_features(void)
 	f[FG_FEEC_TRIVIAL] = (u8)rnd(3);
 	f[FG_EM_EFFICIENT] = (u8)rnd(2);
 	f[FG_RUNNABLE_BOOST] = (u8)rnd(2);
+	f[FG_BOOST_EXACT] = (u8)rnd(2);
 	f[FG_FREQ_PERF_V2] = (u8)rnd(2);
 	f[FG_EM_COST] = (u8)rnd(f[FG_FREQ_PERF_V2] ? 4 : 3);
 	f[FG_EST_LSB] = (u8)rnd(2);

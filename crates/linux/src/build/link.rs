@@ -203,7 +203,7 @@ mod tests {
         let listed =
             embedded::entries("hooked").filter_map(|e| e.split_once(':')).flat_map(|(hooks, _)| hooks.split('|'));
         let listed: Vec<&str> = listed.map(str::trim).collect();
-        assert_eq!(listed.len(), 10);
+        assert_eq!(listed.len(), 11);
         assert!(listed.iter().all(|hook| sources.contains(&format!("{hook}("))), "{listed:?}");
     }
 }
