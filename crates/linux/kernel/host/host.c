@@ -45,27 +45,23 @@ static void print_fmt(const char *fmt, va_list args)
 	print(level, 0, text);
 }
 
-int _printk(const char *fmt, ...);
-int _printk(const char *fmt, ...)
-{
-	va_list args;
+#define PRINT(name)				\
+	int name(const char *fmt, ...);		\
+	int name(const char *fmt, ...)		\
+	{					\
+		va_list args;			\
+						\
+		va_start(args, fmt);		\
+		print_fmt(fmt, args);		\
+		va_end(args);			\
+		return 0;			\
+	}
 
-	va_start(args, fmt);
-	print_fmt(fmt, args);
-	va_end(args);
-	return 0;
-}
-
-int _printk_deferred(const char *fmt, ...);
-int _printk_deferred(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	print_fmt(fmt, args);
-	va_end(args);
-	return 0;
-}
+/* Up to v5.14 and later. */
+PRINT(printk)
+PRINT(_printk)
+PRINT(printk_deferred)
+PRINT(_printk_deferred)
 
 /* dev_err() and the like. The device, one for each CPU, is not printed. */
 #define DEV_PRINT(name, level)				\
@@ -219,7 +215,8 @@ ALLOC_CACHE(kmem_cache_alloc_noprof)
 ALLOC_CACHE(kmem_cache_alloc_node)
 ALLOC_CACHE(kmem_cache_alloc_node_noprof)
 
-static struct cache *new_cache(size_t size)
+void *ks_new_cache(size_t size);
+void *ks_new_cache(size_t size)
 {
 	struct cache *c = zalloc(sizeof(*c));
 
@@ -231,14 +228,14 @@ void *kmem_cache_create(const char *name, unsigned int size);
 void *kmem_cache_create(const char *name, unsigned int size)
 {
 	(void)name;
-	return new_cache(size);
+	return ks_new_cache(size);
 }
 
 void *__kmem_cache_create_args(const char *name, unsigned int size);
 void *__kmem_cache_create_args(const char *name, unsigned int size)
 {
 	(void)name;
-	return new_cache(size);
+	return ks_new_cache(size);
 }
 
 void kfree(const void *p);
@@ -278,5 +275,5 @@ void *kstrdup(const char *s)
 	return s ? memcpy(zalloc(strlen(s) + 1), s, strlen(s) + 1) : NULL;
 }
 
-/* kmalloc() of a constant size passes an entry of this table to an allocator above, which ignores it. */
+/* kmalloc() of a constant size passes an entry of this table to an allocator above. Larger than that of any tree. */
 void *kmalloc_caches[64 * 32];

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* v5.18: em_dev_register_perf_domain() takes powers in microwatts; its callback's first argument is the device. */
+/* v5.9: em_dev_register_perf_domain() registers an energy model for a device. */
 #include "tree.h"
 #include <linux/energy_model.h>
 
-static int power(struct device *dev, unsigned long *uw, unsigned long *khz)
+unsigned long ks_probe(struct em_perf_domain *em);
+unsigned long ks_probe(struct em_perf_domain *em)
 {
-	return 0;
-}
-
-int ks_probe(struct device *dev, cpumask_t *cpus);
-int ks_probe(struct device *dev, cpumask_t *cpus)
-{
-	struct em_data_callback callback = EM_DATA_CB(power);
-	int (*check)(struct device *, unsigned long *, unsigned long *) = callback.active_power;
-
-	return check ? em_dev_register_perf_domain(dev, 1, &callback, cpus, true) : 0;
+	return em->nr_perf_states + sizeof(&em_dev_register_perf_domain);
 }

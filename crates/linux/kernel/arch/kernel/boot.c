@@ -77,6 +77,20 @@ void free_percpu(void __percpu *p)
 {
 }
 
+/* ---- kmalloc() --------------------------------------------------------------------------------------------------- */
+
+void *ks_new_cache(unsigned long size);	/* host/host.c: what kmem_cache_alloc() takes */
+
+/* Up to v6.0 kmalloc() of a constant size is kmem_cache_alloc() of one of these caches, which alone know the size. */
+static void init_kmalloc(void)
+{
+	unsigned int type, index;
+
+	for (type = 0; type < ARRAY_SIZE(kmalloc_caches); type++)
+		for (index = 1; index < ARRAY_SIZE(kmalloc_caches[0]); index++)
+			kmalloc_caches[type][index] = ks_new_cache(index == 1 ? 96 : index == 2 ? 192 : 1UL << index);
+}
+
 /* ---- masks and nodes ------------------------------------------------------------------------------------------- */
 
 void ks_set_mask(const u64 *bits, struct cpumask *to)
@@ -194,7 +208,7 @@ static void build_domains(void)
 	stopper->flags |= PF_NO_SETAFFINITY;
 	system_state = SYSTEM_RUNNING;
 	ks_start_governors();
-	WRITE_ONCE(stopper->__state, TASK_INTERRUPTIBLE);
+	WRITE_ONCE(stopper->ks_state, TASK_INTERRUPTIBLE);
 	ks_switch();
 }
 
@@ -209,6 +223,7 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
 	ks_host = host;
 	ks_nr_cpus = machine->nr_cpus;
 	ks_seed_random(machine->seed);
+	init_kmalloc();
 	init_machine(machine);
 	ks_init_timers();
 	set_cpu_online(0, true);

@@ -230,8 +230,20 @@ static struct clock *clock_of_device(struct device *dev)
 	return clock_of[dev - devices];
 }
 
+#ifdef KS_HAS_EM_MICROWATTS
+#define KS_EM_UNIT 1
+#else
+#define KS_EM_UNIT 1000
+#endif
+
+#ifdef KS_HAS_EM_DEVICE_FIRST
+#define KS_EM_ARGUMENTS struct device *dev, unsigned long *power, unsigned long *khz
+#else
+#define KS_EM_ARGUMENTS unsigned long *power, unsigned long *khz, struct device *dev
+#endif
+
 /* em_data_callback: the lowest operating point that is not below *khz, and the power of a busy CPU there. */
-static int active_power(struct device *dev, unsigned long *power_uw, unsigned long *khz)
+static int active_power(KS_EM_ARGUMENTS)
 {
 	struct clock *clock = clock_of_device(dev);
 	u32 i;
@@ -240,7 +252,7 @@ static int active_power(struct device *dev, unsigned long *power_uw, unsigned lo
 		if (clock->opps[i].khz < *khz)
 			continue;
 		*khz = clock->opps[i].khz;
-		*power_uw = clock->opps[i].power_uw;
+		*power = clock->opps[i].power_uw / KS_EM_UNIT;
 		return 0;
 	}
 	return -EINVAL;
@@ -255,8 +267,13 @@ static void add_energy_model(struct clock *clock)
 	for (i = 0; i < clock->nr_opps; i++)
 		if (!clock->opps[i].power_uw)
 			return;
+#ifdef KS_HAS_EM_UNIT_ARGUMENT
 	error = em_dev_register_perf_domain(get_cpu_device(clock->policy.cpu), clock->nr_opps, &callback,
 					    clock->policy.cpus, true);
+#else
+	error = em_dev_register_perf_domain(get_cpu_device(clock->policy.cpu), clock->nr_opps, &callback,
+					    clock->policy.cpus);
+#endif
 	if (error)
 		pr_warn("CPU %u: no energy model, error %d\n", clock->policy.cpu, error);
 }

@@ -144,6 +144,9 @@ void flush_smp_call_function_queue(void)
 	flush_calls();
 }
 
+/* Its name up to v5.18. */
+void ks_flush_from_idle(void) asm("flush_smp_call_function_from_idle") __alias(flush_smp_call_function_queue);
+
 /* ---- softirqs: the scheduler has one --------------------------------------------------------------------------- */
 
 static void (*sched_action)(void *);

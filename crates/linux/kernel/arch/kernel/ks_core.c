@@ -26,6 +26,16 @@ static void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigne
 	set_task_cpu(p, cpu);
 }
 
+/* As set_load_weight(), whose arguments differ between trees, does for a new task. */
+static void set_weight(struct task_struct *p)
+{
+	bool idle = task_has_idle_policy(p);
+	int row = p->static_prio - MAX_RT_PRIO;
+
+	p->se.load.weight = scale_load(idle ? WEIGHT_IDLEPRIO : sched_prio_to_weight[row]);
+	p->se.load.inv_weight = idle ? WMULT_IDLEPRIO : sched_prio_to_wmult[row];
+}
+
 /* Sets the members that fork() copies from the parent's task_struct: policy and priorities. */
 void ks_inherit(struct task_struct *p, const struct ks_attr *attr)
 {
@@ -36,5 +46,5 @@ void ks_inherit(struct task_struct *p, const struct ks_attr *attr)
 	p->static_prio = NICE_TO_PRIO(attr->nice);
 	p->normal_prio = rt ? MAX_RT_PRIO - 1 - attr->rt_prio : p->static_prio;
 	p->prio = p->normal_prio;
-	set_load_weight(p, false);
+	set_weight(p);
 }

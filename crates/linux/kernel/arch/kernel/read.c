@@ -478,7 +478,11 @@ static u64 read_irq_time(s32 cpu)
 static void read_sys(struct ks_sys *to)
 {
 	to->jiffies = read_jiffies(jiffies);
+#ifdef KS_HAS_ASYM_ACTIVE
 	to->asym_key = sched_asym_cpucap_active();
+#else
+	to->asym_key = static_branch_unlikely(&sched_asym_cpucapacity);
+#endif
 	to->smt_key = sched_smt_active();
 #ifdef KS_HAS_FLAG_CLUSTER
 	to->cluster_key = static_branch_unlikely(&sched_cluster_active);
@@ -655,7 +659,9 @@ static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
 static void read_group(struct sched_group *sg, struct fg_group *to)
 {
 	to->weight = sg->group_weight;
+#ifdef KS_HAS_GROUP_FLAGS
 	to->flags = read_sd_flags(sg->flags);
+#endif
 	to->capacity = sg->sgc->capacity;
 	to->min_capacity = sg->sgc->min_capacity;
 	to->max_capacity = sg->sgc->max_capacity;
@@ -700,9 +706,15 @@ static struct em_perf_state *em_states(struct em_perf_domain *em)
 static void read_opp(const struct em_perf_state *from, struct fg_opp *to)
 {
 	to->khz = from->frequency;
+#ifdef KS_HAS_EM_MICROWATTS
 	to->power = from->power;
+#else
+	to->power = from->power * 1000;
+#endif
 	to->cost = from->cost;
+#ifdef KS_HAS_EM_FLAGS
 	to->inefficient = (from->flags & EM_PERF_STATE_INEFFICIENT) != 0;
+#endif
 #ifdef KS_HAS_EM_TABLE
 	to->performance = from->performance;
 #endif
@@ -781,6 +793,9 @@ static const char unobserved[] =
 #endif
 #ifndef KS_HAS_RD_MAX_CAPACITY
 	" fg_root.max_cpu_capacity"
+#endif
+#ifndef KS_HAS_GROUP_FLAGS
+	" fg_group.flags"
 #endif
 #ifndef KS_HAS_GROUP_CORES
 	" fg_group.cores"

@@ -23,7 +23,8 @@
 #include <linux/topology.h>
 #include <uapi/linux/sched/types.h>
 #include <generated/ks_probes.h>
-#include "../../../kernel/sched/sched.h"
+/* #import and not #include: before v5.18 the header has no guard, and the tree's .c files include it too. */
+#import "../../../kernel/sched/sched.h"
 #include "ks.h"
 #include "tasks.h"
 
@@ -33,6 +34,13 @@ void ks_set_mask(const u64 *bits, struct cpumask *to);	/* bits: a mask of ks.h *
 
 #define ks_call(fn, ...) (ks_host->fn(ks_host->self, ##__VA_ARGS__))
 #define ks_call_if(fn, ...) do { if (ks_host->fn) ks_call(fn, ##__VA_ARGS__); } while (0)
+
+/* The name of a task's state in task_struct. */
+#ifdef KS_HAS_PRIVATE_STATE
+#define ks_state __state
+#else
+#define ks_state state
+#endif
 
 /* ---- cpu.c: the CPU and the task that run ---------------------------------------------------------------------- */
 

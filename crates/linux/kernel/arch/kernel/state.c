@@ -24,11 +24,13 @@ const DECLARE_BITMAP(cpu_all_bits, NR_CPUS) = { [0 ... BITS_TO_LONGS(NR_CPUS) - 
 nodemask_t node_states[NR_NODE_STATES];
 unsigned int nr_node_ids = 1;
 unsigned int nr_online_nodes = 1;
-int node_reclaim_distance = RECLAIM_DISTANCE;
+/* Weak: in trees up to v5.13 the scheduler has it. */
+int __weak node_reclaim_distance = RECLAIM_DISTANCE;
 DEFINE_PER_CPU(int, numa_node);
 
 enum system_states system_state = SYSTEM_BOOTING;
 struct mm_struct init_mm;
+DEFINE_RWLOCK(tasklist_lock);
 DEFINE_PER_CPU(struct pt_regs *, __irq_regs);
 
 /* The scheduler takes only the addresses of these. */

@@ -5,6 +5,9 @@
  */
 #include "sim.h"
 
+/* Before v5.11 no header declares it. */
+void sched_set_stop_task(int cpu, struct task_struct *stop);
+
 struct stopper {
 	struct task_struct *task;
 	struct list_head works;
@@ -28,7 +31,7 @@ void ks_new_stopper(int cpu)
 	p->nr_cpus_allowed = 1;
 	sched_fork(0, p);
 	__set_task_cpu(p, cpu);
-	WRITE_ONCE(p->__state, TASK_INTERRUPTIBLE);
+	WRITE_ONCE(p->ks_state, TASK_INTERRUPTIBLE);
 	sched_set_stop_task(cpu, p);
 	stopper->task = p;
 }
@@ -102,6 +105,6 @@ void ks_stopper(int cpu)
 		ks_cause = KS_CAUSE_BALANCE;
 		ks_resume_waiters();
 	}
-	WRITE_ONCE(current->__state, TASK_INTERRUPTIBLE);
+	WRITE_ONCE(current->ks_state, TASK_INTERRUPTIBLE);
 	ks_leave();
 }

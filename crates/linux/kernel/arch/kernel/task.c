@@ -69,8 +69,10 @@ struct task_struct *ks_new_task(const char *comm, int pid)
 	p->last_wakee = NULL;
 	p->wakee_flips = 0;
 	p->cpus_ptr = &p->cpus_mask;
+#ifdef KS_HAS_MIGRATION_PENDING
 	p->migration_pending = NULL;
 	p->migration_disabled = 0;
+#endif
 	raw_spin_lock_init(&p->pi_lock);
 	spin_lock_init(&p->alloc_lock);
 	refcount_set(&p->usage, 2);
@@ -214,8 +216,14 @@ static void fork_task(struct task_struct *p, const struct ks_birth *birth)
 	ks_current = p;
 	sched_fork(0, p);
 	ks_current = parent;
+#if defined(KS_HAS_CGROUP_FORK)
 	sched_cgroup_fork(p, &args);
 	sched_post_fork(p);
+#elif defined(KS_HAS_POST_FORK_ARGS)
+	sched_post_fork(p, &args);
+#else
+	sched_post_fork(p);
+#endif
 	if (birth->attr.uclamp_set || birth->attr.slice)
 		set_attr(p, &birth->attr);
 }
@@ -282,7 +290,7 @@ void ks_wake(s32 cpu, s32 waker, s32 number, u32 sync)
 void ks_block(s32 cpu)
 {
 	ks_enter(cpu);
-	WRITE_ONCE(current->__state, TASK_INTERRUPTIBLE);
+	WRITE_ONCE(current->ks_state, TASK_INTERRUPTIBLE);
 }
 
 void ks_exit(s32 cpu)
@@ -290,5 +298,5 @@ void ks_exit(s32 cpu)
 	ks_enter(cpu);
 	current->flags |= PF_EXITING;
 	ks_run_task_works();
-	WRITE_ONCE(current->__state, TASK_DEAD);
+	WRITE_ONCE(current->ks_state, TASK_DEAD);
 }

@@ -74,14 +74,28 @@ static const struct sched_class *tree_class(const struct task_struct *p)
 	return p->sched_class == watched[0].class ? &watched[0].tree : &watched[1].tree;
 }
 
-static u32 fg_wake_flags(int flags)
+#ifdef KS_HAS_SELECT_FLAGS
+#define KS_SELECT_ARGUMENTS int flags
+#define KS_SELECT_PASS flags
+#define KS_SELECTS_FOR(kind) (flags & WF_##kind)
+#else
+/* The flag of the domains to choose from tells the kind of placement. */
+#define KS_SELECT_ARGUMENTS int sd_flag, int flags
+#define KS_SELECT_PASS sd_flag, flags
+#define KS_SELECTS_FOR(kind) (sd_flag & KS_SD_##kind)
+#define KS_SD_EXEC SD_BALANCE_EXEC
+#define KS_SD_FORK SD_BALANCE_FORK
+#define KS_SD_TTWU SD_BALANCE_WAKE
+#endif
+
+static u32 fg_wake_flags(KS_SELECT_ARGUMENTS)
 {
 	u32 to = preempt_count() & HARDIRQ_MASK ? FG_WF_IRQ : 0;
 
 	to |= flags & WF_SYNC ? FG_WF_SYNC : 0;
-	to |= flags & WF_EXEC ? FG_WF_EXEC : 0;
-	to |= flags & WF_FORK ? FG_WF_FORK : 0;
-	to |= flags & WF_TTWU ? FG_WF_TTWU : 0;
+	to |= KS_SELECTS_FOR(EXEC) ? FG_WF_EXEC : 0;
+	to |= KS_SELECTS_FOR(FORK) ? FG_WF_FORK : 0;
+	to |= KS_SELECTS_FOR(TTWU) ? FG_WF_TTWU : 0;
 #ifdef KS_HAS_WF_CURRENT_CPU
 	to |= flags & WF_CURRENT_CPU ? FG_WF_CURRENT_CPU : 0;
 #endif
@@ -100,14 +114,14 @@ static u32 looks_of(u32 kind)
 	return sched_energy_enabled() ? KS_WORK_PROBE : KS_NR_WORKS;
 }
 
-static int watch_select(struct task_struct *p, int prev, int flags)
+static int watch_select(struct task_struct *p, int prev, KS_SELECT_ARGUMENTS)
 {
 	struct ks_placement placement = {
 		.task = ks_task_number(p),
 		.prev = prev,
 		.this_cpu = ks_cpu,
 		.current = ks_task_number(current),
-		.wake_flags = fg_wake_flags(flags),
+		.wake_flags = fg_wake_flags(KS_SELECT_PASS),
 		.is_fair = p->sched_class == &fair_sched_class,
 		.chosen = KS_NONE,
 	};
@@ -120,7 +134,7 @@ static int watch_select(struct task_struct *p, int prev, int flags)
 	group_cpus = 0;
 	look = ks_look_as(looks_of(placement.kind));
 	is_wake = placement.kind == KS_WAKE;
-	placement.chosen = tree_class(p)->select_task_rq(p, prev, flags);
+	placement.chosen = tree_class(p)->select_task_rq(p, prev, KS_SELECT_PASS);
 	is_wake = false;
 	ks_look_as(look);
 	placement.probes = probes;

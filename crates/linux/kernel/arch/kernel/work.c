@@ -28,7 +28,9 @@ void ks_run_works(void)
 
 /* ---- task_work: throttling (v6.18) and cache-aware scheduling (v7.2) use it --------------------------------------- */
 
-int task_work_add(struct task_struct *p, struct callback_head *work, enum task_work_notify_mode notify)
+/* Trees differ in the type of the last argument. */
+int ks_task_work_add(struct task_struct *p, struct callback_head *work, int notify) asm("task_work_add");
+int ks_task_work_add(struct task_struct *p, struct callback_head *work, int notify)
 {
 	work->next = p->task_works;
 	p->task_works = work;
@@ -45,7 +47,7 @@ void ks_run_task_works(void)
 
 	if (!current->task_works || current->flags & PF_KTHREAD || ks_must_reschedule())
 		return;
-	if (READ_ONCE(current->__state) != TASK_RUNNING)
+	if (READ_ONCE(current->ks_state) != TASK_RUNNING)
 		return;
 	for (work = xchg(&current->task_works, NULL); work; work = next) {
 		next = work->next;

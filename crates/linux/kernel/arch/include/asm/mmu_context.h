@@ -4,6 +4,10 @@
 
 #include <linux/mm_types.h>
 #include <linux/sched.h>
+#if __has_include(<asm-generic/nommu_context.h>)
 #include <asm-generic/nommu_context.h>
+#else
+#include <asm-generic/mmu_context.h>
+#endif
 
 #endif

@@ -29,6 +29,9 @@ static inline void start_thread(struct pt_regs *regs, unsigned long pc, unsigned
 {
 }
 
+/* Of the architecture in trees up to v5.15. */
+unsigned long get_wchan(struct task_struct *p);
+
 static inline unsigned long __get_wchan(struct task_struct *p)
 {
 	return 0;

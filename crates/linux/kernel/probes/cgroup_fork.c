@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* a fork in two steps (v5.17): sched_fork() and sched_cgroup_fork() with struct kernel_clone_args */
-#include "../probes/tree.h"
+/* v5.17: a fork has two steps, sched_fork() and sched_cgroup_fork() with struct kernel_clone_args. */
+#include "tree.h"
 #include <linux/sched/task.h>
 
 void ks_probe(struct task_struct *p, struct kernel_clone_args *args);
