@@ -38,7 +38,7 @@ const fn measured(name: &'static str, (major, minor): (u16, u16), changes: &'sta
 }
 
 /// All presets: releases, oldest first, stable trees, and the kernels that mails compare.
-pub static PRESETS: [Preset; 36] = [
+pub static PRESETS: [Preset; 37] = [
     release("v5.4", 5, 4, "Linux 5.4, read in the tree of 5.4.59"),
     release("v5.5", 5, 5, "Linux 5.5, from its mails and the trees of 5.4.59 and 5.6.4 on both sides"),
     release("v5.6", 5, 6, "Linux 5.6, read in the tree of 5.6.4"),
@@ -63,6 +63,17 @@ pub static PRESETS: [Preset; 36] = [
     release("v7.1", 7, 1, "Linux 7.1, read in the tree of 7.1.3"),
     release("v7.2", 7, 2, "Linux 7.2, read in the tree of 7.2.13 less its back-ports"),
     release("v7.3", 7, 3, "Linux 7.3, read in the tree of 7.3.4 less its back-ports"),
+    Preset {
+        name: "debian-5.10.262",
+        text: "Debian 11's linux-source-5.10 at 5.10.262, read there",
+        release: Release { major: 5, minor: 10 },
+        kind: Kind::Stable,
+        changes: "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 kthread-fit=1 fig-allowed=1 pinned-no-misfit=1 \
+                    uclamp-idle-own=1 uclamp-protect=1 uclamp-reinc=1 est-lsb=0 est-leaves-first=1 pelt-sum=average tg-load-sum=1 \
+                    feec-stale-uclamp=1 feec-trivial=minimum em-cost=scaled \
+                    freq-hold=v511 freq-limits-count=0 \
+                    lb-kthread=1 load-nowrap=1 newidle-stats=0 ilb-one-of=1 base-slice=1",
+    },
     Preset {
         name: "debian-6.1.192",
         text: "Debian 12's linux-source-6.1 at 6.1.192, read there",

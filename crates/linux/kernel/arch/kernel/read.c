@@ -709,7 +709,9 @@ static void read_opp(const struct em_perf_state *from, struct fg_opp *to)
 #ifdef KS_HAS_EM_MICROWATTS
 	to->power = from->power;
 #else
-	to->power = from->power * 1000;
+	/* Whole milliwatts: what the caller has stays if it is as much. */
+	if (to->power / 1000 != from->power)
+		to->power = from->power * 1000;
 #endif
 	to->cost = from->cost;
 #ifdef KS_HAS_EM_FLAGS
