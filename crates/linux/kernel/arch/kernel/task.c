@@ -219,10 +219,15 @@ static void fork_task(struct task_struct *p, const struct ks_birth *birth)
 #if defined(KS_HAS_CGROUP_FORK)
 	sched_cgroup_fork(p, &args);
 	sched_post_fork(p);
-#elif defined(KS_HAS_POST_FORK_ARGS)
+#else
+#ifdef KS_HAS_POST_FORK_ARGS
 	sched_post_fork(p, &args);
 #else
 	sched_post_fork(p);
+#endif
+	/* As cgroup_post_fork() does: the cpu controller moves the child into its group. */
+	if (cpu_cgrp_subsys.fork)
+		cpu_cgrp_subsys.fork(p);
 #endif
 	if (birth->attr.uclamp_set || birth->attr.slice)
 		set_attr(p, &birth->attr);
