@@ -69,8 +69,8 @@ pub static PRESETS: [Preset; 37] = [
         release: Release { major: 5, minor: 10 },
         kind: Kind::Stable,
         changes: "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 kthread-fit=1 fig-allowed=1 pinned-no-misfit=1 \
-                    uclamp-idle-own=1 uclamp-protect=1 uclamp-reinc=1 est-lsb=0 est-leaves-first=1 pelt-sum=average tg-load-sum=1 \
-                    feec-stale-uclamp=1 feec-trivial=minimum em-cost=scaled \
+                    uclamp-idle-own=1 uclamp-protect=1 uclamp-reinc=1 est-lsb=0 est-leaves-first=1 pelt-sum=average \
+                    tg-load-sum=1 feec-stale-uclamp=1 feec-trivial=minimum em-cost=scaled \
                     freq-hold=v511 freq-limits-count=0 \
                     lb-kthread=1 load-nowrap=1 newidle-stats=0 ilb-one-of=1 base-slice=1",
     },
@@ -279,7 +279,9 @@ mod tests {
         assert!(!taken.iter().any(|c| c.starts_with("capscan-next")), "{taken:?}");
         // Merged patch 003 with the energy-aware part that goes with it.
         assert!(taken.contains(&"feec=tri".to_string()), "{taken:?}");
-        for (release, stable) in [("v6.1", "debian-6.1.192"), ("v6.12", "debian-6.12.117")] {
+        for (release, stable) in
+            [("v5.10", "debian-5.10.262"), ("v6.1", "debian-6.1.192"), ("v6.12", "debian-6.12.117")]
+        {
             assert!(changed(release, stable).contains(&"fig-allowed=1".to_string()), "{stable}");
         }
     }
