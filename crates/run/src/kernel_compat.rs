@@ -113,7 +113,7 @@ mod tests {
         let mut record = Record::default();
         (record.hz, record.nr_cpus, record.tree) = (hz, nr_cpus, "/home/me/linux".into());
         let library = "Cargo.toml".into();
-        SchedSpec::of_built(BuiltKernel { name: name.into(), library, record }).expect("a file")
+        SchedSpec::of_built(BuiltKernel { name: name.into(), library, record, failed: None }).expect("a file")
     }
 
     fn message(error: Incompatible) -> String {

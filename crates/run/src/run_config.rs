@@ -4,6 +4,7 @@ mod setting;
 
 use std::sync::Arc;
 
+use fairground_linux::build::BuiltKernel;
 use fairground_machine::{Machine, MachineError, MachineSpec};
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload, WorkloadError};
@@ -143,11 +144,13 @@ impl RunConfig {
         let (machine, workload) = (machine.into(), workload.into());
         kernel_compat::size(&scheds, &machine)?;
         let is_ambient_unused = self.ambient_mc.is_some() && machine.thermal.is_none();
-        let warning =
+        let unused =
             is_ambient_unused.then(|| format!("{} has no thermal figures: --ambient has no effect", machine.name));
+        let mut warnings: Vec<String> = unused.into_iter().collect();
+        warnings.extend(scheds.iter().filter_map(SchedSpec::built).filter_map(BuiltKernel::stale));
         let config = self.config(kernel_compat::hz(&scheds, self.hz)?)?;
         let experiment = Experiment { machine, workload, scheds, config, workers: Workers::default() };
-        Ok((experiment, warning.into_iter().collect()))
+        Ok((experiment, warnings))
     }
 
     fn config(&self, hz: u32) -> Result<Config, ExperimentError> {

@@ -230,7 +230,7 @@ fn kernel(text: &str, input: &KernelInput) -> Result<SchedSpec, RunSpecError> {
         let mut record = BuildRecord::default();
         (record.hz, record.nr_cpus) = (hz, nr_cpus);
         let name = text.strip_prefix("linux:").unwrap_or(text).into();
-        BuiltKernel { name, library: "the library".into(), record }
+        BuiltKernel { name, library: "the library".into(), record, failed: None }
     });
     Ok(SchedSpec::of_library(text, library, built))
 }

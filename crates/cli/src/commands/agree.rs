@@ -101,6 +101,7 @@ impl Agree {
     pub fn run(self) -> Result<End, Failure> {
         let (places, loads) = (self.places()?, self.loads());
         let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
+        kernel.stale().into_iter().for_each(|stale| complain(&format!("warning: {stale}")));
         let features = match &self.preset {
             Some(spec) => Features::parse(spec)?,
             None => preset_of(&kernel.record)?,

@@ -12,7 +12,7 @@ use serde_json::{json, Value};
 
 use super::feature::ListFormat;
 use crate::error::{run_failed, End, Failure};
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::progress::Steps;
 use crate::run_options::{warned, Jobs};
 use crate::workers::WorkerOptions;
@@ -61,6 +61,7 @@ struct Row {
 impl FreeRun {
     pub fn run(self) -> Result<End, Failure> {
         let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
+        kernel.stale().into_iter().for_each(|stale| complain(&format!("warning: {stale}")));
         let ours = match &self.preset {
             Some(preset) => preset.clone(),
             None => preset_of(&kernel.record)?.to_string(),

@@ -100,6 +100,9 @@ fn summary(kernel: &BuiltKernel, how: &str) -> String {
         let what = format!("{}={}, built with {}: {}", ignored.option, ignored.wanted, ignored.got, ignored.reason);
         line("ignored", vec![what]);
     }
+    for warning in kernel.warnings() {
+        line("warning", vec![warning]);
+    }
     if record.unrelated > 0 {
         line("ignored", vec![format!("{} options that do not concern the scheduler", record.unrelated)]);
     }
@@ -143,6 +146,12 @@ fn entry(kernel: &BuiltKernel) -> String {
         age(record.built),
         record.ignored.len()
     );
+    let failed = kernel.failed.as_ref();
+    let failed = failed
+        .map(|f| format!("the last build failed {}: {}; the library is of the build before", age(f.when), f.what));
+    for warning in failed.into_iter().chain(kernel.warnings()) {
+        let _ = writeln!(out, "    warning: {warning}");
+    }
     out
 }
 
@@ -181,6 +190,8 @@ fn document(kernel: &BuiltKernel) -> Value {
         "ignored_unrelated": record.unrelated,
         "not_observable": record.not_observable,
         "stubbed": record.stubbed,
+        "warnings": kernel.warnings(),
+        "failed": kernel.failed,
     })
 }
 

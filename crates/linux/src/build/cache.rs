@@ -5,6 +5,7 @@ use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{flock, FlockOperation};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,10 @@ use super::{embedded, files};
 const SCHEMA: &str = "fairground-kernel-1";
 /// Name of the record.
 const RECORD: &str = "kernel.json";
+/// Name of the note that the last build failed.
+const FAILED: &str = "failed.json";
+/// Most that is kept of its error, characters.
+const MAX_WHAT: usize = 200;
 /// Most that is read of a record, bytes.
 const LIMIT: u64 = 64 << 20;
 
@@ -31,6 +36,36 @@ pub struct BuiltKernel {
     pub library: PathBuf,
     /// How and of what it was made.
     pub record: Record,
+    /// The last build, if it failed: the library is that of an earlier one.
+    pub failed: Option<FailedBuild>,
+}
+
+/// A build that failed and left the library of an earlier one in place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedBuild {
+    /// When it failed, seconds since 1970.
+    pub when: u64,
+    /// The first line of its error.
+    pub what: String,
+}
+
+impl BuiltKernel {
+    /// What a user should know of the kernel before relying on it, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.record.warnings.clone();
+        let record = &self.record;
+        for path in inputs::changed(&record.tree, &record.left_out, record.since) {
+            warnings.push(format!("{path} has changed since the build, but it is not compiled"));
+        }
+        warnings
+    }
+
+    /// That the library is not what the tree last was, if so.
+    pub fn stale(&self) -> Option<String> {
+        let failed = self.failed.as_ref()?;
+        let (name, what) = (&self.name, &failed.what);
+        Some(format!("the last build of linux:{name} failed ({what}): its library is of the build before"))
+    }
 }
 
 /// What is kept of a build.
@@ -61,6 +96,12 @@ pub struct Record {
     pub not_observable: Vec<String>,
     /// Functions that the tree uses and Fairground neither has nor expects.
     pub stubbed: Vec<StubbedSymbol>,
+    /// What did not take effect of the tree or of the configuration, a sentence each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Sources of the scheduler that are not compiled.
+    #[serde(default)]
+    pub(super) left_out: Vec<Input>,
     /// Number of the border's text, hex: a program with another one cannot load the library.
     pub(super) border: String,
     /// Number of what was made with beside the tree's files, hex.
@@ -207,7 +248,41 @@ impl Kernels {
         if files::hash(&content) != record.library_hash {
             return Err(damaged(format!("{} is not what was built", library.display())));
         }
-        Ok(BuiltKernel { name: name.into(), library, record })
+        let failed = fs::read(self.dir.join(name).join(FAILED)).ok();
+        let failed = failed.and_then(|text| serde_json::from_slice(&text).ok());
+        Ok(BuiltKernel { name: name.into(), library, record, failed })
+    }
+
+    /// Keeps that a build of this name failed, if there is a library that it leaves in place.
+    pub(super) fn note_failure(&self, name: &str, error: &BuildError) {
+        let dir = self.dir.join(name);
+        if dir.join(RECORD).is_file() {
+            let text = error.to_string();
+            let what =
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect::<Vec<_>>().join(" ");
+            let when = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+            let failed = FailedBuild { when, what: what.chars().take(MAX_WHAT).collect() };
+            // The build's own error matters more than that its note cannot be written.
+            let _ = serde_json::to_vec(&failed).map(|text| fs::write(dir.join(FAILED), text));
+        }
+    }
+
+    /// Forgets that a build of this name failed: the library is what the tree gives.
+    pub(super) fn clear_failure(&self, name: &str) -> Result<(), BuildError> {
+        files::remove(&self.dir.join(name).join(FAILED))
+    }
+
+    /// The work directories of other kernels, of which no build is using one while the answer is kept.
+    pub(super) fn other_work(&self, than: &str) -> Result<Vec<OtherWork>, BuildError> {
+        let mut others = Vec::new();
+        for name in files::names(&self.dir)?.into_iter().filter(|name| name != than) {
+            let dir = self.dir.join(&name);
+            let Ok(lock) = File::open(dir.join("lock")) else { continue };
+            if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
+                others.push(OtherWork { work: dir.join("work"), _lock: lock });
+            }
+        }
+        Ok(others)
     }
 
     /// Locks the directory of a name for building; calls `waits` before it blocks.
@@ -251,6 +326,13 @@ fn help(name: &str, names: &[String]) -> String {
         None if names.is_empty() => format!("there is none yet; {build}"),
         None => format!("there is {}; or {build}", names.join(", ")),
     }
+}
+
+/// The work directory of another kernel than that which is being built.
+#[derive(Debug)]
+pub(super) struct OtherWork {
+    pub work: PathBuf,
+    _lock: File,
 }
 
 /// The directory of a kernel that is being built.
@@ -367,6 +449,32 @@ mod tests {
         let cache = fake::cache(&["mine", "other"]);
         assert!(cache.kernels.have_built(b"other").unwrap());
         assert!(!cache.kernels.have_built(b"another").unwrap());
+    }
+
+    #[test]
+    fn a_build_that_failed_leaves_a_note_until_one_succeeds() {
+        let cache = fake::cache(&["mine"]);
+        let error = BuildError::Load { what: "no\nmore".into() };
+        cache.kernels.note_failure("mine", &error);
+        cache.kernels.note_failure("new", &error);
+        assert!(!cache.dir.path().join("new").exists(), "no library is left in place");
+        let stale = cache.kernels.find("mine").unwrap().stale().unwrap();
+        assert!(
+            stale.starts_with("the last build of linux:mine failed (the built library does not load: no more)"),
+            "{stale}"
+        );
+        cache.kernels.clear_failure("mine").unwrap();
+        assert_eq!(cache.kernels.find("mine").unwrap().stale(), None);
+    }
+
+    #[test]
+    fn the_work_of_a_kernel_that_is_being_built_is_not_offered() {
+        let cache = fake::cache(&["mine", "other", "third"]);
+        let held = cache.kernels.hold("third", &mut || {}).unwrap();
+        let offered = || cache.kernels.other_work("mine").unwrap().into_iter().map(|o| o.work).collect::<Vec<_>>();
+        assert_eq!(offered(), [cache.dir.path().join("other/work")]);
+        drop(held);
+        assert_eq!(offered().len(), 2);
     }
 
     #[test]

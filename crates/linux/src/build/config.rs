@@ -1,12 +1,14 @@
 //! Kernel configuration: ours, with what a user's `.config` says of the scheduler laid over it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
+use fairground_machine::NR_CPUS;
 use serde::{Deserialize, Serialize};
 
 use super::error::BuildError;
+use super::kconfig::Options;
 use super::{embedded, files, inputs};
 
 /// Most that is read of a configuration, bytes.
@@ -55,6 +57,14 @@ const NOT_HOSTED: [(&str, &str); 11] = [
     ("SCHED_CORE", "nothing sets its cookies"),
     ("VIRT_CPU_ACCOUNTING_GEN", "tasks have no kernel side"),
 ];
+
+/// Options that the scheduler's sources name and that stay off although a kernel's default is y: they belong to parts
+/// of the kernel that are not built.
+const KEPT_OFF: [&str; 8] =
+    ["COMPAT_32BIT_TIME", "CPU_ISOLATION", "MEMBARRIER", "POSIX_TIMERS", "PROC_SYSCTL", "RSEQ", "RT_MUTEXES", "SYSCTL"];
+
+/// Why an option of the tree is not what the tree's default says.
+const DEFAULT_LOST: &str = "something that it depends on is off here";
 
 /// Options of which one only can be y.
 const CHOICES: [&[&str]; 4] = [
@@ -115,6 +125,13 @@ impl Config {
         for setting in settings {
             config.set("--set", setting)?;
         }
+        if let Some(wanted) = config.too_many_cpus() {
+            return Err(BuildError::Config {
+                place: "--set".into(),
+                problem: format!("CONFIG_NR_CPUS={wanted}: Fairground's machines have at most {NR_CPUS} CPUs"),
+                help: format!("--set CONFIG_NR_CPUS={NR_CPUS}"),
+            });
+        }
         match config.0.keys().find_map(|name| not_hosted(name).filter(|_| config.is_on(name)).map(|why| (name, why))) {
             Some((name, why)) => Err(BuildError::Config {
                 place: "--set".into(),
@@ -137,6 +154,24 @@ impl Config {
 
     fn put(&mut self, name: &str, value: &str) {
         self.0.insert(name.into(), value.into());
+    }
+
+    /// Names of all options that are set, to `n` as well.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The value of NR_CPUS, if no machine has so many.
+    fn too_many_cpus(&self) -> Option<&str> {
+        let value = self.0.get("NR_CPUS")?;
+        // A number that does not fit is too large as well.
+        let fits = value.parse().is_ok_and(|n: usize| n <= NR_CPUS);
+        (!fits && value.bytes().all(|b| b.is_ascii_digit())).then_some(value)
+    }
+
+    /// These options of this configuration.
+    pub fn only(&self, names: &BTreeSet<String>) -> Config {
+        Config(self.0.iter().filter(|(name, _)| names.contains(*name)).map(|(n, v)| (n.clone(), v.clone())).collect())
     }
 
     /// The value of an option; `n` if it is not there.
@@ -171,7 +206,7 @@ impl Config {
     }
 
     /// Text of a configuration fragment for `KCONFIG_ALLCONFIG`.
-    fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, value)| {
             let _ = match value.as_str() {
                 "n" => writeln!(text, "# CONFIG_{name} is not set"),
@@ -188,25 +223,36 @@ pub(super) struct ConfigRequest {
     /// Of the user's file: what concerns the scheduler and can be hosted.
     imported: Config,
     set: Config,
-    /// What of the file cannot be hosted; `got` is known after Kconfig.
-    not_hosted: Vec<(String, String, &'static str)>,
+    /// What of the file cannot be had, and why; `got` is known after Kconfig.
+    not_hosted: Vec<(String, String, String)>,
+    /// Options of the tree that Fairground does not know: they take the tree's defaults.
+    new: BTreeSet<String>,
     /// Options of the file that do not concern the scheduler.
     pub unrelated: usize,
 }
 
 impl ConfigRequest {
-    /// `given`: the user's `.config`; `set`: what overrides it.
-    pub fn new(given: &Config, set: Config) -> ConfigRequest {
-        let mut wanted = ConfigRequest { set, ..ConfigRequest::default() };
+    /// `given`: the user's `.config`; `set`: what overrides it; `of_scheduler`: options that the tree's scheduler
+    /// names and that have a default.
+    pub fn new(given: &Config, set: Config, of_scheduler: BTreeSet<String>) -> Result<ConfigRequest, BuildError> {
+        let base = base()?;
+        let is_new = |name: &String| !base.0.contains_key(name) && !is_known(name);
+        let new = of_scheduler.into_iter().filter(is_new).collect();
+        let mut wanted = ConfigRequest { set, new, ..ConfigRequest::default() };
         for (name, value) in &given.0 {
             // Here is no modprobe: what is a module is there.
             let value = if value == "m" { "y" } else { value };
             match not_hosted(name) {
-                _ if !is_relevant(name) => wanted.unrelated += 1,
-                Some(why) if value != "n" => wanted.not_hosted.push((name.clone(), value.into(), why)),
+                _ if !is_relevant(name) && !wanted.new.contains(name) => wanted.unrelated += 1,
+                Some(why) if value != "n" => wanted.not_hosted.push((name.clone(), value.into(), why.into())),
                 Some(_) => {}
                 None => wanted.imported.put(name, value),
             }
+        }
+        if let Some(value) = wanted.imported.too_many_cpus().map(String::from) {
+            let why = format!("Fairground's machines have at most {NR_CPUS} CPUs");
+            wanted.not_hosted.push(("NR_CPUS".into(), value, why));
+            wanted.imported.put("NR_CPUS", &NR_CPUS.to_string());
         }
         // The user's value of such a choice cannot be used. Our value stays, and "not set" of the other values is
         // dropped.
@@ -215,19 +261,57 @@ impl ConfigRequest {
                 choice.iter().for_each(|other| drop(wanted.imported.0.remove(*other)));
             }
         }
-        wanted
+        Ok(wanted)
     }
 
     /// The fragment: ours, the user's file, `--set`, the later over the earlier.
     pub fn fragment(&self) -> Result<String, BuildError> {
-        let base = Config::parse("base.config", embedded::text("base.config"))?;
-        Ok(base.overridden_by(&self.imported).overridden_by(&self.set).to_text())
+        self.fragment_with(&Config::default())
+    }
+
+    /// The fragment with `defaults`, the tree's own values of what is [`Self::undecided`].
+    pub fn fragment_with(&self, defaults: &Config) -> Result<String, BuildError> {
+        Ok(base()?.overridden_by(defaults).overridden_by(&self.imported).overridden_by(&self.set).to_text())
+    }
+
+    /// Options that take the tree's default: its scheduler has them, Fairground does not know them, and the user says
+    /// nothing of them.
+    pub fn undecided(&self) -> BTreeSet<String> {
+        let decided = |name: &String| self.imported.0.contains_key(name) || self.set.0.contains_key(name);
+        self.new.iter().filter(|name| !decided(name)).cloned().collect()
+    }
+
+    /// The options of a built kernel that concern the scheduler.
+    pub fn relevant(&self, built: &Config) -> Config {
+        let mut relevant = built.relevant();
+        relevant.0.extend(built.only(&self.new).0);
+        relevant
+    }
+
+    /// What the tree's `defaults` asked for in vain, a sentence each.
+    pub fn lost_defaults(&self, defaults: &Config, built: &Config) -> Vec<String> {
+        let lost = defaults.0.iter().filter(|(name, value)| built.get(name) != value.as_str());
+        let text =
+            |name, value, got| format!("CONFIG_{name}={value}, the tree's default, is {got} here: {DEFAULT_LOST}");
+        lost.map(|(name, value)| text(name, value, built.get(name))).collect()
+    }
+
+    /// Refuses an option of `--set` that the tree does not have.
+    pub fn check_set(&self, offered: &Options) -> Result<(), BuildError> {
+        let Some(name) = self.set.names().find(|name| !offered.has(name)) else { return Ok(()) };
+        let help = match offered.nearest(name) {
+            Some(near) => format!("did you mean CONFIG_{near}?"),
+            None => "no file of the tree's Kconfig, its arch/ apart, defines it".into(),
+        };
+        let problem = format!("this tree has no option CONFIG_{name}");
+        Err(BuildError::Config { place: "--set".into(), problem, help })
     }
 
     /// All that was asked for as one number, hex.
     pub fn number(&self) -> String {
         let foreign = self.not_hosted.iter().map(|(name, value, _)| format!("{name}={value}\n")).collect::<String>();
-        let parts = [self.imported.to_text(), self.set.to_text(), foreign, self.unrelated.to_string()];
+        let new = self.new.iter().map(|name| format!("{name}\n")).collect::<String>();
+        let parts = [self.imported.to_text(), self.set.to_text(), foreign, new, self.unrelated.to_string()];
         inputs::digest(&[], &parts.each_ref().map(String::as_str))
     }
 
@@ -239,7 +323,9 @@ impl ConfigRequest {
         }
         let hosted = self.imported.0.iter().filter(|(name, _)| !self.set.0.contains_key(*name));
         let refused = hosted.map(|(name, value)| (name, value, "the tree's Kconfig, or what Fairground itself needs"));
-        let foreign = self.not_hosted.iter().map(|(name, value, why)| (name, value, *why));
+        // What --set says of the same option goes over it.
+        let foreign = self.not_hosted.iter().filter(|(name, ..)| !self.set.0.contains_key(name));
+        let foreign = foreign.map(|(name, value, why)| (name, value, why.as_str()));
         let mut all: Vec<IgnoredOption> = refused
             .chain(foreign)
             .filter(|(name, value, _)| built.get(name) != value.as_str())
@@ -264,6 +350,16 @@ fn not_taken(name: &str, wanted: &str, built: &Config) -> BuildError {
         },
     };
     BuildError::NotTaken { option: format!("CONFIG_{name}"), wanted: wanted.into(), got: built.get(name).into(), help }
+}
+
+/// Our own configuration.
+fn base() -> Result<Config, BuildError> {
+    Config::parse("base.config", embedded::text("base.config"))
+}
+
+/// Whether Fairground has decided what the option is.
+fn is_known(name: &str) -> bool {
+    KEPT_OFF.contains(&name) || not_hosted(name).is_some() || CHOICES.iter().any(|choice| choice.contains(&name))
 }
 
 fn is_relevant(name: &str) -> bool {
@@ -293,16 +389,89 @@ fn shorten(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::fake;
 
     fn parse(text: &str) -> Config {
         Config::parse("config", text).unwrap()
+    }
+
+    fn request(given: &Config, set: Config) -> ConfigRequest {
+        ConfigRequest::new(given, set, BTreeSet::new()).unwrap()
+    }
+
+    fn names(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| name.to_string()).collect()
+    }
+
+    #[test]
+    fn a_new_option_takes_the_trees_default_unless_the_user_says_otherwise() {
+        let of_scheduler = names(&["BORE_SLICE", "SCHED_BORE", "SCHED_CORE", "SYSCTL", "SMP"]);
+        let given = parse("CONFIG_BORE_SLICE=3\n");
+        let wanted = ConfigRequest::new(&given, Config::default(), of_scheduler.clone()).unwrap();
+        assert_eq!(wanted.undecided(), names(&["SCHED_BORE"]), "known ones keep our value, the file's goes first");
+        let defaults = parse("CONFIG_SCHED_BORE=y\n");
+        let fragment = wanted.fragment_with(&defaults).unwrap();
+        assert!(fragment.contains("CONFIG_SCHED_BORE=y\n") && fragment.contains("CONFIG_BORE_SLICE=3\n"), "{fragment}");
+        assert_eq!(wanted.relevant(&parse("CONFIG_BORE_SLICE=3\nCONFIG_EXT4_FS=y\n")), given);
+
+        let set = Config::from_settings(&["CONFIG_SCHED_BORE=n".into()]).unwrap();
+        let wanted = ConfigRequest::new(&Config::default(), set, of_scheduler).unwrap();
+        assert_eq!(wanted.undecided(), names(&["BORE_SLICE"]));
+    }
+
+    #[test]
+    fn a_default_of_the_tree_that_does_not_take_effect_is_told() {
+        let wanted = ConfigRequest::new(&Config::default(), Config::default(), names(&["SCHED_BORE"])).unwrap();
+        let defaults = parse("CONFIG_SCHED_BORE=y\n");
+        assert_eq!(wanted.lost_defaults(&defaults, &defaults), Vec::<String>::new());
+        let lost = wanted.lost_defaults(&defaults, &parse("CONFIG_SMP=y\n"));
+        assert_eq!(lost.len(), 1);
+        assert!(lost[0].starts_with("CONFIG_SCHED_BORE=y, the tree's default, is n here"), "{lost:?}");
+    }
+
+    #[test]
+    fn more_cpus_than_any_machine_has_are_cut_in_a_file_and_refused_in_a_setting() {
+        let wanted = request(&parse("CONFIG_NR_CPUS=8192\n"), Config::default());
+        let most = parse(&format!("CONFIG_NR_CPUS={NR_CPUS}\n"));
+        assert_eq!(wanted.imported, most);
+        let ignored = wanted.ignored(&most).unwrap();
+        assert_eq!((ignored[0].wanted.as_str(), ignored[0].got.as_str()), ("8192", NR_CPUS.to_string().as_str()));
+        assert!(ignored[0].reason.contains("machines have at most"), "{}", ignored[0].reason);
+        for text in ["CONFIG_NR_CPUS=8192", "CONFIG_NR_CPUS=99999999999999999999999"] {
+            let error = Config::from_settings(&[text.into()]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("--set: {text}: ")), "{error}");
+        }
+        let set = Config::from_settings(&["CONFIG_NR_CPUS=64".into()]).unwrap();
+        let wanted = request(&parse("CONFIG_NR_CPUS=8192\n"), set);
+        assert_eq!(wanted.ignored(&parse("CONFIG_NR_CPUS=64\n")).unwrap(), []);
+    }
+
+    #[test]
+    fn our_own_kconfig_allows_as_many_cpus_as_machines_have() {
+        let kconfig = embedded::text("arch/Kconfig");
+        assert!(kconfig.contains(&format!("range 2 {NR_CPUS}\n")));
+    }
+
+    #[test]
+    fn a_setting_of_what_the_tree_lacks_is_refused_with_the_nearest_name() {
+        let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
+        fake::write(tree.path(), "Kconfig", "config UCLAMP_TASK\n\tbool \"Clamps\"\n");
+        let options = Options::scan(tree.path()).unwrap();
+        let refused = |setting: &str| {
+            let set = Config::from_settings(&[setting.into()]).unwrap();
+            request(&Config::default(), set).check_set(&options)
+        };
+        assert!(refused("CONFIG_UCLAMP_TASK=y").is_ok());
+        let error = refused("CONFIG_UCLAMP_TSK=y").unwrap_err();
+        assert_eq!(error.to_string(), "--set: this tree has no option CONFIG_UCLAMP_TSK");
+        assert_eq!(miette::Diagnostic::help(&error).unwrap().to_string(), "did you mean CONFIG_UCLAMP_TASK?");
     }
 
     #[test]
     fn what_concerns_the_scheduler_is_taken_and_the_rest_counted() {
         let given =
             parse("CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_EXT4_FS=m\nCONFIG_NR_CPUS=64\n# hello\n\n");
-        let wanted = ConfigRequest::new(&given, Config::default());
+        let wanted = request(&given, Config::default());
         assert_eq!(wanted.imported, parse("CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_NR_CPUS=64\n"));
         assert_eq!(wanted.unrelated, 1);
     }
@@ -319,7 +488,7 @@ mod tests {
         let given = parse(
             "CONFIG_NO_HZ_FULL=y\n# CONFIG_NO_HZ_IDLE is not set\nCONFIG_SCHED_CORE=y\n# CONFIG_PSI is not set\n",
         );
-        let wanted = ConfigRequest::new(&given, Config::default());
+        let wanted = request(&given, Config::default());
         assert_eq!(wanted.imported, Config::default());
         let ignored = wanted.ignored(&parse("CONFIG_NO_HZ_IDLE=y\n")).unwrap();
         let lines: Vec<String> = ignored.iter().map(|i| format!("{} {}: {}", i.option, i.got, i.reason)).collect();
@@ -328,18 +497,18 @@ mod tests {
 
     #[test]
     fn what_kconfig_decided_otherwise_is_listed_with_both_values() {
-        let given = parse("CONFIG_NR_CPUS=8192\nCONFIG_UCLAMP_TASK=y\nCONFIG_ENERGY_MODEL=m\n");
-        let wanted = ConfigRequest::new(&given, Config::default());
+        let given = parse("CONFIG_NR_CPUS=768\nCONFIG_UCLAMP_TASK=y\nCONFIG_ENERGY_MODEL=m\n");
+        let wanted = request(&given, Config::default());
         let built = parse("CONFIG_NR_CPUS=512\nCONFIG_UCLAMP_TASK=y\nCONFIG_ENERGY_MODEL=y\n");
         let ignored = wanted.ignored(&built).unwrap();
         assert_eq!(ignored.len(), 1);
-        assert_eq!((ignored[0].wanted.as_str(), ignored[0].got.as_str()), ("8192", "512"));
+        assert_eq!((ignored[0].wanted.as_str(), ignored[0].got.as_str()), ("768", "512"));
     }
 
     #[test]
     fn set_goes_over_the_file_and_must_hold() {
         let set = Config::from_settings(&["CONFIG_NR_CPUS=32".into()]).unwrap();
-        let wanted = ConfigRequest::new(&parse("CONFIG_NR_CPUS=64\n"), set);
+        let wanted = request(&parse("CONFIG_NR_CPUS=64\n"), set);
         assert!(wanted.fragment().unwrap().contains("CONFIG_NR_CPUS=32\n"));
         assert_eq!(wanted.ignored(&parse("CONFIG_NR_CPUS=32\n")).unwrap(), []);
         let error = wanted.ignored(&parse("CONFIG_NR_CPUS=512\n")).unwrap_err();
@@ -349,7 +518,7 @@ mod tests {
     #[test]
     fn an_option_that_is_not_there_comes_with_the_nearest() {
         let set = Config::from_settings(&["CONFIG_UCLAMP_TSK=y".into()]).unwrap();
-        let error = ConfigRequest::new(&Config::default(), set).ignored(&parse("CONFIG_UCLAMP_TASK=y\n")).unwrap_err();
+        let error = request(&Config::default(), set).ignored(&parse("CONFIG_UCLAMP_TASK=y\n")).unwrap_err();
         let help = miette::Diagnostic::help(&error).unwrap().to_string();
         assert_eq!(help, "no such option is on offer; did you mean CONFIG_UCLAMP_TASK?");
     }

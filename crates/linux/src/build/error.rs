@@ -129,6 +129,19 @@ pub enum BuildError {
         /// Error output and exit status of the program that tried to load it.
         what: String,
     },
+    /// A build with options on that Fairground does not know.
+    #[error("{error}")]
+    #[diagnostic(help(
+        "{}these are on by the tree's default and new to Fairground: {}; --set NAME=n builds without one",
+        own_help(error),
+        assignments(options)
+    ))]
+    WithDefaults {
+        /// What failed.
+        error: Box<BuildError>,
+        /// The options with their values; names with `CONFIG_`.
+        options: Vec<(String, String)>,
+    },
     /// No kernel of that name.
     #[error("unknown kernel `linux:{name}`")]
     #[diagnostic(help("{help}"))]
@@ -171,6 +184,14 @@ fn packages(missing: &[(&str, &str)]) -> String {
 fn uses(symbols: &[StubbedSymbol]) -> String {
     let line = |s: &StubbedSymbol| format!("\n  {}, used by {}", s.symbol, s.used_by.join(", "));
     symbols.iter().map(line).collect()
+}
+
+fn own_help(error: &BuildError) -> String {
+    error.help().map_or(String::new(), |help| format!("{help}; "))
+}
+
+fn assignments(options: &[(String, String)]) -> String {
+    options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 fn said(what: &str) -> String {

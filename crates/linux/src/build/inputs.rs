@@ -1,18 +1,22 @@
 //! Inputs of a built library: every file that the compiler or Kconfig read, with its hash.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, FileTimes};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use super::embedded::{self, BUILD};
 use super::error::BuildError;
 use super::files;
+use super::kbuild::SCHED;
 
 /// Most that is read of a dependency file, bytes.
 const LIMIT: u64 = 16 << 20;
+/// Most that is read of a record, bytes.
+const RECORD_LIMIT: u64 = 64 << 20;
 
 /// A file that went into a library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,10 +35,15 @@ impl Input {
     /// after that: it counts as changed from then on.
     fn read(tree: &Path, path: String, start: i64) -> Option<Input> {
         let file = tree.join(&path);
-        let meta = file.metadata().ok()?;
+        let meta = file.metadata().ok().filter(fs::Metadata::is_file)?;
         let (size, mtime) = (meta.len(), mtime(&meta));
         let hash = if mtime < start { files::hash(&fs::read(&file).ok()?) } else { String::new() };
         Some(Input { path, size, mtime, hash })
+    }
+
+    /// Whether the file has another date than it had.
+    fn is_touched(&self, tree: &Path) -> bool {
+        tree.join(&self.path).metadata().is_ok_and(|meta| mtime(&meta) != self.mtime)
     }
 
     /// Whether the file holds what it held. A file of the same size and date does, unless it is as young as the
@@ -54,6 +63,58 @@ fn mtime(meta: &fs::Metadata) -> i64 {
 /// Those that are no longer what they were.
 pub(super) fn changed<'a>(tree: &Path, inputs: &'a [Input], since: i64) -> Vec<&'a str> {
     inputs.iter().filter(|i| !i.holds(tree, since)).map(|i| i.path.as_str()).collect()
+}
+
+/// What the objects in a work directory are made of, whether or not a library came of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Made {
+    /// As [`Record::since`](super::cache::Record).
+    pub since: i64,
+    pub inputs: Vec<Input>,
+    /// Number of the C side, hex: the inputs do not name its files.
+    pub own: String,
+}
+
+impl Made {
+    /// Reads the record; none if no build has ended here since the objects were last made.
+    pub fn read(path: &Path) -> Option<Made> {
+        serde_json::from_str(&files::read_text(path, RECORD_LIMIT).ok()?).ok()
+    }
+
+    /// Writes the record.
+    pub fn write(&self, path: &Path) -> Result<(), BuildError> {
+        let text = serde_json::to_vec(self).map_err(|e| files::fail("write", path)(e.into()))?;
+        files::write_changed(path, &text).map(drop)
+    }
+
+    /// Whether a file has another date and the content that it had: make would take it for changed.
+    pub fn is_touched(&self, tree: &Path) -> bool {
+        self.inputs.iter().any(|input| input.is_touched(tree))
+    }
+}
+
+/// How many of a kernel's inputs a tree has with another content, or not at all. Hashes are kept in `known`, by path.
+pub(super) fn difference(tree: &Path, inputs: &[Input], known: &mut BTreeMap<String, Option<String>>) -> usize {
+    let mut differs = |input: &&Input| {
+        let hash = known.entry(input.path.clone());
+        let hash = hash.or_insert_with(|| fs::read(tree.join(&input.path)).ok().map(|content| files::hash(&content)));
+        hash.as_ref() != Some(&input.hash)
+    };
+    inputs.iter().filter(|input| differs(input)).count()
+}
+
+/// Sources of the scheduler that are not among the inputs, sorted.
+pub(super) fn left_out(tree: &Path, inputs: &[Input], start: i64) -> Result<Vec<Input>, BuildError> {
+    let used: BTreeSet<&str> = inputs.iter().map(|input| input.path.as_str()).collect();
+    let mut left_out = Vec::new();
+    for file in files::files_below(&tree.join(SCHED))? {
+        let path = file.strip_prefix(tree).unwrap_or(&file).display().to_string();
+        let is_source = path.ends_with(".c") || path.ends_with(".h");
+        if is_source && !path.ends_with(".mod.c") && !used.contains(path.as_str()) {
+            left_out.extend(Input::read(tree, path, start));
+        }
+    }
+    Ok(left_out)
 }
 
 /// The content of all of them as one number, hex; where they lie and when they changed does not count.
@@ -146,6 +207,30 @@ impl InputRecord {
     }
 }
 
+/// Gives everything below a build directory the date of now, so that make, which goes by dates, takes it for newer than
+/// the tree. What has changed was removed before.
+pub(super) fn refresh(build: &Path) -> Result<(), BuildError> {
+    let now = FileTimes::new().set_modified(SystemTime::now());
+    for path in files::files_below(build)?.into_iter().filter(|path| !path.is_symlink()) {
+        set_times(&path, now)?;
+    }
+    Ok(())
+}
+
+/// Makes Kconfig's result out of date: make asks Kconfig again, which keeps the dates of what it does not change.
+pub(super) fn expire_configuration(build: &Path) -> Result<(), BuildError> {
+    let result = build.join("include/config/auto.conf");
+    match result.exists() {
+        true => set_times(&result, FileTimes::new().set_modified(SystemTime::UNIX_EPOCH)),
+        false => Ok(()),
+    }
+}
+
+fn set_times(path: &Path, times: FileTimes) -> Result<(), BuildError> {
+    let file = fs::File::options().append(true).open(path);
+    file.and_then(|file| file.set_times(times)).map_err(files::fail("set the date of", path))
+}
+
 /// The files of Kconfig that were read; none before it has run.
 pub(super) fn kconfigs(build: &Path) -> Result<Vec<String>, BuildError> {
     let list = build.join("include/config/auto.conf.cmd");
@@ -233,6 +318,55 @@ mod tests {
         let start = Input::read(tree.path(), "Makefile".into(), i64::MAX).unwrap().mtime;
         let input = Input::read(tree.path(), "Makefile".into(), start).unwrap();
         assert_eq!(changed(tree.path(), &[input], start), ["Makefile"]);
+    }
+
+    #[test]
+    fn a_new_date_alone_is_told_apart_from_a_change() {
+        let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
+        let input = Input::read(tree.path(), "Makefile".into(), i64::MAX).unwrap();
+        let made = Made { since: i64::MAX, inputs: vec![Input { mtime: 1, ..input.clone() }], own: String::new() };
+        assert!(made.is_touched(tree.path()));
+        assert_eq!(changed(tree.path(), &made.inputs, made.since), Vec::<&str>::new());
+        assert!(!Made { inputs: vec![input], ..made }.is_touched(tree.path()));
+    }
+
+    #[test]
+    fn a_tree_is_as_far_from_a_kernel_as_it_has_other_files() {
+        let (tree, other) =
+            (fake::tree("VERSION = 6\nPATCHLEVEL = 12\n"), fake::tree("VERSION = 6\nPATCHLEVEL = 13\n"));
+        let read = |path: &str| Input::read(tree.path(), path.into(), i64::MAX).unwrap();
+        let inputs = [read("Makefile"), read("kernel/sched/fair.c"), read("include/linux/sched.h")];
+        assert_eq!(difference(tree.path(), &inputs, &mut BTreeMap::new()), 0);
+        fs::remove_file(other.path().join("kernel/sched/fair.c")).unwrap();
+        assert_eq!(difference(other.path(), &inputs, &mut BTreeMap::new()), 2, "another Makefile, no fair.c");
+    }
+
+    #[test]
+    fn sources_of_the_scheduler_that_nothing_reads_are_left_out() {
+        let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
+        for file in ["kernel/sched/ext/new.c", "kernel/sched/new.h", "kernel/sched/fair.c.orig"] {
+            fake::write(tree.path(), file, "");
+        }
+        let used = [Input::read(tree.path(), "kernel/sched/fair.c".into(), i64::MAX).unwrap()];
+        let left_out = left_out(tree.path(), &used, i64::MAX).unwrap();
+        let paths: Vec<&str> = left_out.iter().map(|i| i.path.as_str()).collect();
+        assert_eq!(paths, ["kernel/sched/ext/new.c", "kernel/sched/new.h", "kernel/sched/sched.h"]);
+    }
+
+    #[test]
+    fn what_is_refreshed_is_newer_than_the_tree_and_the_configuration_is_asked_again() {
+        let build = tempfile::tempdir().unwrap();
+        let old = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
+        for file in ["include/config/auto.conf", "kernel/sched/fair.o"] {
+            fake::write(build.path(), file, "");
+            set_times(&build.path().join(file), old).unwrap();
+        }
+        let before = SystemTime::now();
+        refresh(build.path()).unwrap();
+        let date = |file: &str| build.path().join(file).metadata().unwrap().modified().unwrap();
+        assert!(date("kernel/sched/fair.o") >= before && date("include/config/auto.conf") >= before);
+        expire_configuration(build.path()).unwrap();
+        assert_eq!(date("include/config/auto.conf"), SystemTime::UNIX_EPOCH);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use super::{files, tools};
 
 /// Most lines of a compiler's message that are shown.
 const SHOWN: usize = 20;
+/// Below the build directory: flags for the compiler.
+const FLAGS: &str = "fairground.flags";
 /// Longest line that is kept whole, bytes.
 const LINE_LIMIT: usize = 4096;
 
@@ -57,7 +59,10 @@ impl Workshop<'_> {
             command.env(format!("KBUILD_BUILD_{name}"), value);
         }
         command.args(["ARCH=sim", &format!("O={BUILD}"), &format!("-j{}", self.jobs)]);
-        command.arg(format!("KCFLAGS={}", self.flags())).args(args);
+        // In a file, so that the recorded commands are the same wherever the overlay lies.
+        let flags = self.build().join(FLAGS);
+        files::write_changed(&flags, self.flags().as_bytes())?;
+        command.arg(format!("KCFLAGS=@{FLAGS}")).args(args);
         match self.run(command, seen)? {
             (true, _) => Ok(()),
             (false, lines) => Err(self.failed(step, &lines)),

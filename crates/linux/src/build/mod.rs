@@ -14,11 +14,12 @@
 //! |---|---|
 //! | `pipeline` | the steps in their order |
 //! | `tree`, `tools` | what a user must have |
-//! | `config` | options taken over, and those that are not |
+//! | `config`, `kconfig` | options taken over, those that are not, and those that a tree has |
 //! | `overlay`, `embedded` | where the tree's build works: links, and the C side |
-//! | `make`, `flags` | running it, and its first error |
+//! | `make`, `flags`, `kbuild` | running it, its first error, and what its makefiles list |
 //! | `probes`, `objects`, `symbols`, `link` | what a tree has, what is made of it, what it lacks |
-//! | `inputs` | what went in, by content |
+//! | `inputs`, `seed` | what went in, by content, and objects of another kernel that fit |
+//! | `uncompiled` | sources of the scheduler that are not in the library |
 //! | `cache` | built kernels by name |
 //!
 //! ```
@@ -37,17 +38,21 @@ mod fake;
 mod files;
 mod flags;
 mod inputs;
+mod kbuild;
+mod kconfig;
 mod link;
 mod make;
 mod objects;
 mod overlay;
 mod pipeline;
 mod probes;
+mod seed;
 mod symbols;
 mod tools;
 mod tree;
+mod uncompiled;
 
-pub use cache::{allow_any_library, is_any_library_allowed, user_cache, BuiltKernel, Kernels, Record};
+pub use cache::{allow_any_library, is_any_library_allowed, user_cache, BuiltKernel, FailedBuild, Kernels, Record};
 pub use config::IgnoredOption;
 pub use error::{BuildError, StubbedSymbol};
 pub use pipeline::{BuildResult, Request, Step};
