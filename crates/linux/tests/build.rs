@@ -118,6 +118,81 @@ fn a_patch_makes_another_library_and_a_broken_one_leaves_it_in_place() {
 }
 
 #[test]
+fn a_source_and_an_option_that_a_patch_adds_are_built_and_what_has_no_effect_is_told() {
+    let Some(of) = tree("FAIRGROUND_TREE_6_12") else { return };
+    let (bench, tree) = (Bench::new(), copy(&of));
+    let base = bench.build(tree.path(), "base").unwrap().kernel;
+    assert_eq!(base.warnings(), Vec::<String>::new());
+
+    let sched = tree.path().join("kernel/sched");
+    let append = |file: &str, text: &str| {
+        let before = fs::read_to_string(sched.join(file)).unwrap_or_default();
+        fs::write(sched.join(file), before + text).unwrap();
+    };
+    let kconfig = tree.path().join("kernel/Kconfig.hz");
+    let text = fs::read_to_string(&kconfig).unwrap();
+    fs::remove_file(&kconfig).unwrap();
+    let added = "\nconfig SCHED_ADDED\n\tbool \"Added\"\n\tdefault y\n\
+                 \nconfig SCHED_LOST\n\tbool \"Lost\"\n\tdefault y\n\tdepends on SYSCTL\n";
+    fs::write(&kconfig, text + added).unwrap();
+    append("Makefile", "obj-$(CONFIG_SCHED_ADDED) += added.o\n");
+    append("added.c", "#include \"sched.h\"\nint ks_test_added(void);\nint ks_test_added(void)\n{\n\treturn 1;\n}\n");
+    append("forgotten.c", "#ifdef CONFIG_SCHED_LOST\n#endif\n");
+    append("psi.c", "/* changed */\n");
+    patch(
+        tree.path(),
+        "int ks_test_added(void);\nint ks_test_use(void);\n\
+         #ifdef CONFIG_SCHED_ADDED\nint ks_test_use(void)\n{\n\treturn ks_test_added();\n}\n#endif\n",
+    );
+    let mine = bench.build(tree.path(), "mine").unwrap().kernel;
+    assert_eq!(mine.record.stubbed, [], "it is linked");
+    assert_eq!(mine.record.options.get("CONFIG_SCHED_ADDED").map(String::as_str), Some("y"));
+    let warnings = mine.warnings();
+    let told = |part: &str| assert!(warnings.iter().any(|w| w.contains(part)), "no {part:?} in {warnings:?}");
+    told("CONFIG_SCHED_LOST=y, the tree's default, is n here");
+    told("kernel/sched/forgotten.c is not compiled: no makefile");
+    told("kernel/sched/psi.c differs from linux:base's and is not compiled: CONFIG_PSI is off");
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    append("psi.c", "/* again */\n");
+    let again = bench.build(tree.path(), "mine").unwrap();
+    assert!(!again.made);
+    assert!(again.kernel.warnings().iter().any(|w| w.starts_with("kernel/sched/psi.c has changed since the build")));
+}
+
+#[test]
+fn a_patched_copy_under_a_new_name_makes_again_what_differs_and_a_failed_build_nothing() {
+    let Some(of) = tree("FAIRGROUND_TREE_6_12") else { return };
+    let (bench, plain) = (Bench::new(), copy(&of));
+    bench.build(plain.path(), "base").unwrap();
+    let objects = |name: &str| compiled(&bench, name);
+    assert!(objects("base") > 20, "{}", objects("base"));
+
+    let patched = copy(&of);
+    patch(patched.path(), "int ks_test_patch(int a);\nint ks_test_patch(int a)\n{\n\treturn a + 1;\n}\n");
+    let mine = bench.build(patched.path(), "mine").unwrap().kernel;
+    assert_eq!(objects("mine"), 1, "fair.c alone");
+    let alone = Bench::new().build(patched.path(), "mine").unwrap().kernel;
+    assert_eq!(mine.record.key, alone.record.key);
+    let bytes = |library: &Path| fs::read(library).unwrap();
+    assert!(bytes(&mine.library) == bytes(&alone.library), "the objects of another kernel give the same library");
+
+    let fair = patch(patched.path(), "broken\n");
+    assert!(bench.build(patched.path(), "mine").is_err());
+    assert!(bench.kernels.find("mine").unwrap().stale().unwrap().contains("linux:mine failed (compiling failed: "));
+    let text = fs::read_to_string(&fair).unwrap();
+    fs::write(&fair, text.replace("broken\n", "")).unwrap();
+    let found = bench.build(patched.path(), "mine").unwrap();
+    assert!(!found.made && found.kernel.stale().is_none(), "the library is that of the tree again");
+}
+
+/// Objects that the last build of a name compiled, by its log.
+fn compiled(bench: &Bench, name: &str) -> usize {
+    let log = bench.kernels.find(name).unwrap().library.with_file_name("build.log");
+    let compiles = |line: &&str| line.trim_start().starts_with("CC ") && line.ends_with(".o");
+    fs::read_to_string(log).unwrap().lines().filter(compiles).count()
+}
+
+#[test]
 fn what_a_patch_needs_is_stubbed_if_it_is_a_function_and_refused_if_it_is_data() {
     let Some(of) = tree("FAIRGROUND_TREE_6_12") else { return };
     let (bench, tree) = (Bench::new(), copy(&of));
@@ -149,7 +224,8 @@ fn options_are_taken_over_and_what_is_ignored_is_kept() {
     let ignored: Vec<&str> = record.ignored.iter().map(|i| i.option.as_str()).collect();
     assert_eq!(ignored, ["CONFIG_SCHED_CORE"]);
 
-    let request = Request { set: vec!["CONFIG_UCLAMP_TSK=y".into()], config: None, ..request };
-    let error = bench.kernels.build(&request, &mut |_| {}).unwrap_err();
+    let request =
+        Request { set: vec!["CONFIG_UCLAMP_TSK=y".into()], config: None, name: Some("new".into()), ..request };
+    let error = bench.kernels.build(&request, &mut |step| panic!("{step}")).unwrap_err();
     assert!(miette::Diagnostic::help(&error).unwrap().to_string().contains("CONFIG_UCLAMP_TASK"), "{error}");
 }

@@ -112,6 +112,15 @@ fn each_failure_ends_its_own_runs_and_no_others(bench: &Bench) {
             "raw_spin_rq_lock(cpu_rq(prev_cpu)); raw_spin_rq_lock(cpu_rq(prev_cpu));",
             vec!["the kernel would deadlock", here],
         ),
+        (
+            "static DEFINE_MUTEX(m); mutex_lock(&m);",
+            vec!["the kernel would sleep where it must not: mutex_lock() while 1 spinlock is held", &source, here],
+        ),
+        ("schedule();", vec!["the kernel would sleep where it must not: schedule() while 1 spinlock is held", &source]),
+        (
+            "static DEFINE_MUTEX(m); if (!mutex_trylock(&m)) { mutex_unlock(&m); mutex_unlock(&m); }",
+            vec!["a mutex is unlocked that is not held", &source, here],
+        ),
         ("find_task_by_vpid(1);", vec!["the kernel calls find_task_by_vpid, which its host does not provide", here]),
     ]
     .map(|(code, reason)| (code, reason.into_iter().map(String::from).collect::<Vec<_>>()));
@@ -140,6 +149,14 @@ fn what_does_not_compile_is_told_by_the_users_own_file_and_line(bench: &Bench) {
     // Long paths are broken at hyphens.
     let said = said.replace("- ", "-");
     assert!(said.contains(&place) && said.contains("'no_such_thing' undeclared"), "no {place} in {said}");
+    let stale =
+        |ran: Ran| flat(&ran.stderr).contains("warning: the last build of linux:mine failed (compiling failed: ");
+    let words = "run hikey960 sched-pipe:loops=5 --sched linux:mine --call-limit 0.3";
+    assert!(stale(bench.run(words)), "the library of the build before is used with a note");
+    assert!(bench.run("kernel list").stdout.contains("warning: the last build failed"), "and listed with one");
+    bench.patch("barrier();");
+    bench.builds(None);
+    assert!(!stale(bench.run(words)));
 }
 
 fn a_tree_from_before_v5_11_is_told_what_it_lacks(bench: &Bench) {

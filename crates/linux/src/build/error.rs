@@ -52,7 +52,8 @@ pub enum BuildError {
     /// Something else than a kernel's source tree.
     #[error("{} is not a kernel source tree: missing {}", tree.display(), missing.join(", "))]
     #[diagnostic(help(
-        "give the top directory of a Linux source tree, the one that holds MAINTAINERS and kernel/sched"
+        "give the top directory of a Linux source tree, the one that holds MAINTAINERS and kernel/sched; if it is that \
+         one, it was not unpacked whole"
     ))]
     NotATree {
         /// The path as the user gave it.
@@ -112,6 +113,17 @@ pub enum BuildError {
         what: String,
         /// Path of the log with the whole output of the build.
         log: PathBuf,
+    },
+    /// No room for objects.
+    #[error("{step} failed: the file system of the cache {} is full", cache.display())]
+    #[diagnostic(help(
+        "free some space, or set FAIRGROUND_CACHE to a directory with 100 MB to spare for each kernel"
+    ))]
+    Full {
+        /// Name of the step that failed.
+        step: &'static str,
+        /// The directory in which the build works.
+        cache: PathBuf,
     },
     /// Symbols that the shim lacks and that are used as data, or in an unknown way.
     #[error("the tree's scheduler needs symbols that Fairground does not provide: {}", uses(symbols))]

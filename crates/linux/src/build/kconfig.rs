@@ -26,23 +26,34 @@ struct Definition {
 
 impl Options {
     /// Follows `source` from the tree's top Kconfig. The architecture's file is ours.
+    ///
+    /// # Errors
+    /// [`BuildError::NotATree`] if a file is missing: Kconfig would not run. So ends a tree that was not unpacked whole.
     pub fn scan(tree: &Path) -> Result<Options, BuildError> {
-        let (mut options, mut seen) = (Options::default(), BTreeSet::new());
+        let (mut options, mut seen, mut missing) = (Options::default(), BTreeSet::new(), Vec::new());
         let mut left = vec!["Kconfig".to_string()];
         while let Some(name) = left.pop() {
             let name = name.replace("$(SRCARCH)", "sim");
             let own = name.strip_prefix(embedded::ARCH).and_then(|inner| inner.strip_prefix('/'));
             let text = match own {
                 Some(inner) => embedded::text(&format!("arch/{inner}")).to_string(),
-                // A tree may name files that it does not have; Kconfig says so when it runs.
-                None if !tree.join(&name).is_file() => continue,
+                None if !tree.join(&name).is_file() => {
+                    // Which file a variable makes of it is not known here.
+                    missing.extend(Some(name).filter(|name| !name.contains('$')));
+                    continue;
+                }
                 None => files::read_text(&tree.join(&name), LIMIT)?,
             };
             if seen.insert(name) {
                 left.extend(options.read(&text));
             }
         }
-        Ok(options)
+        missing.sort();
+        missing.dedup();
+        match missing.is_empty() {
+            true => Ok(options),
+            false => Err(BuildError::NotATree { tree: tree.to_owned(), missing }),
+        }
     }
 
     /// Takes the options of a file and returns the files that it includes.
@@ -57,7 +68,8 @@ impl Options {
                     current = Some(rest.to_string());
                 }
                 "choice" | "menu" | "comment" | "endmenu" | "endchoice" => current = None,
-                "source" => sources.push(rest.trim_matches('"').to_string()),
+                // Words of a help text have no quotes.
+                "source" if rest.starts_with('"') => sources.push(rest.trim_matches('"').to_string()),
                 "bool" | "tristate" | "int" | "hex" | "string" | "prompt" if rest.starts_with(['"', '\'']) => {
                     let here = current.as_ref().and_then(|name| self.defined.get_mut(name));
                     here.into_iter().for_each(|option| option.has_prompt = true);
@@ -110,10 +122,15 @@ mod tests {
     fn tree() -> tempfile::TempDir {
         let tree = fake::tree("VERSION = 6\nPATCHLEVEL = 12\n");
         fake::write(tree.path(), "Kconfig", "source \"arch/$(SRCARCH)/Kconfig\"\nsource \"kernel/Kconfig.bore\"\n");
-        let bore = "config SCHED_BORE\n\tbool \"Bursts\"\n\tdefault y\n\nconfig HAVE_BORE\n\tdef_bool y\n\n\
+        let bore = "config SCHED_BORE\n\tbool \"Bursts\"\n\tdefault y\n\thelp\n\t  The\n\t  source of bursts.\n\nconfig HAVE_BORE\n\tdef_bool y\n\n\
                     choice\n\tprompt \"Which\"\n\tdefault BORE_A\nconfig BORE_A\n\tbool \"A\"\nendchoice\n\
-                    config BORE_SLICE\n\tint \"Slice\"\n\tdefault 2000000 if X\n\nsource \"gone/Kconfig\"\n";
+                    config BORE_SLICE\n\tint \"Slice\"\n\tdefault 2000000 if X\n\nsource \"$(GONE)/Kconfig\"\n";
         fake::write(tree.path(), "kernel/Kconfig.bore", bore);
+        for ours_includes in
+            ["kernel/Kconfig.hz", "drivers/cpufreq/Kconfig", "drivers/cpuidle/Kconfig", "kernel/power/Kconfig"]
+        {
+            fake::write(tree.path(), ours_includes, "");
+        }
         tree
     }
 
@@ -127,6 +144,14 @@ mod tests {
         }
         assert!(!options.has("X86"), "another architecture's");
         assert_eq!(options.nearest("SCHED_BOER"), Some("SCHED_BORE"));
+    }
+
+    #[test]
+    fn a_tree_that_lacks_a_file_of_kconfig_is_not_whole() {
+        let tree = tree();
+        fake::write(tree.path(), "kernel/Kconfig.bore", "source \"security/Kconfig\"\n");
+        let error = Options::scan(tree.path()).unwrap_err().to_string();
+        assert!(error.ends_with("is not a kernel source tree: missing security/Kconfig"), "{error}");
     }
 
     #[test]

@@ -60,9 +60,7 @@ fn build_path(workshop: &Workshop, name: &str) -> PathBuf {
 fn compile(workshop: &mut Workshop, source: &str, stem: &str) -> Result<String, BuildError> {
     let object = local(&format!("{stem}.o"));
     let mut command = tools::command("gcc", &workshop.build());
-    command
-        .args(["-std=gnu11", "-O2", "-fPIC", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-Wall"])
-        .args(workshop.flags().split(' '));
+    command.args(["-std=gnu11", "-O2", "-fPIC", "-fno-strict-aliasing", "-Wall"]).args(workshop.flags().split(' '));
     command.args(includes()).args(["-MMD", "-MF", &format!("{object}.d"), "-c", "-o", &object, source]);
     workshop.must("compiling the host's side", command)?;
     Ok(object)

@@ -12,8 +12,12 @@ use super::{files, tools};
 
 /// Most lines of a compiler's message that are shown.
 const SHOWN: usize = 20;
-/// Below the build directory: flags for the compiler.
-const FLAGS: &str = "fairground.flags";
+/// What the library's objects are compiled with beside the kernel's own flags: lines and frame pointers for backtraces.
+pub(super) const CODE_FLAGS: &str = "-g1 -fno-omit-frame-pointer -gno-record-gcc-switches";
+/// Below the build directory: the flags that differ from place to place.
+const PATH_FLAGS: &str = "path.flags";
+/// A file system with less room than this is full, bytes.
+const ROOM: u64 = 1 << 20;
 /// Longest line that is kept whole, bytes.
 const LINE_LIMIT: usize = 4096;
 
@@ -59,20 +63,23 @@ impl Workshop<'_> {
             command.env(format!("KBUILD_BUILD_{name}"), value);
         }
         command.args(["ARCH=sim", &format!("O={BUILD}"), &format!("-j{}", self.jobs)]);
-        // In a file, so that the recorded commands are the same wherever the overlay lies.
-        let flags = self.build().join(FLAGS);
-        files::write_changed(&flags, self.flags().as_bytes())?;
-        command.arg(format!("KCFLAGS=@{FLAGS}")).args(args);
+        // The path in a file, so that the recorded commands are the same wherever the overlay lies.
+        files::write_changed(&self.build().join(PATH_FLAGS), self.path_flags().as_bytes())?;
+        command.arg(format!("KCFLAGS={CODE_FLAGS} @{PATH_FLAGS}")).args(args);
         match self.run(command, seen)? {
             (true, _) => Ok(()),
             (false, lines) => Err(self.failed(step, &lines)),
         }
     }
 
-    /// What the library's objects are compiled with beside the kernel's own flags: lines for backtraces, and no path
-    /// of this machine.
+    /// All of our own flags for the compiler.
     pub fn flags(&self) -> String {
-        format!("-g1 -gno-record-gcc-switches -ffile-prefix-map={}=.", self.overlay.display())
+        format!("{CODE_FLAGS} {}", self.path_flags())
+    }
+
+    /// No path of this machine gets into an object.
+    fn path_flags(&self) -> String {
+        format!("-ffile-prefix-map={}=.", self.overlay.display())
     }
 
     /// Runs a command that must succeed.
@@ -107,6 +114,9 @@ impl Workshop<'_> {
 
     /// The error of a step, from what was said.
     pub fn failed(&self, step: &'static str, lines: &[String]) -> BuildError {
+        if is_full(&self.overlay) || lines.iter().any(|line| line.contains("No space left on device")) {
+            return BuildError::Full { step, cache: self.overlay.clone() };
+        }
         let what = first_error(lines, &|path| self.for_user(path));
         BuildError::Make { step, what, log: self.log_path.clone() }
     }
@@ -127,6 +137,11 @@ impl Workshop<'_> {
         }
         Some(self.tree.join(inner).display().to_string())
     }
+}
+
+/// Whether a file system has no room. Programs that could not write do not all say why.
+fn is_full(path: &Path) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_bavail.saturating_mul(fs.f_frsize) < ROOM)
 }
 
 /// The same command through a shell that joins its two outputs, so that lines keep their order.
@@ -237,6 +252,17 @@ mod tests {
         let said = lines("  GEN Makefile\nmake[1]: *** No rule to make target 'x'.  Stop.\nmake: *** [y] Error 2\n");
         let error = workshop(dir.path()).failed("configuring", &said).to_string();
         assert_eq!(error, "configuring failed: make[1]: *** No rule to make target 'x'.  Stop.");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_whichever_program_met_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = lines("ld: final link failed: No space left on device\nmake: *** [y] Error 2\n");
+        let error = workshop(dir.path()).failed("linking", &said).to_string();
+        assert!(
+            error.starts_with("linking failed: the file system of the cache /") && error.ends_with(" is full"),
+            "{error}"
+        );
     }
 
     #[test]

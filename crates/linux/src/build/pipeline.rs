@@ -13,7 +13,7 @@ use super::inputs::{self, Input, InputRecord, Made};
 use super::kbuild::{self, Listed, SCHED};
 use super::kconfig::Options;
 use super::link::{self, LinkResult, LoadTest};
-use super::make::Workshop;
+use super::make::{Workshop, CODE_FLAGS};
 use super::probes::{self, Findings};
 use super::tree::Tree;
 use super::{embedded, files, objects, overlay, seed, tools, uncompiled};
@@ -147,7 +147,7 @@ impl Plan<'_> {
         let (fragment, compiler) = (wanted.fragment()?, tools::identity()?);
         let own = embedded::digest();
         let new: String = wanted.undecided().into_iter().collect::<Vec<_>>().join(" ");
-        let made_with = inputs::digest(&[], &[&own, &fragment, &new, &compiler, &tree.release]);
+        let made_with = inputs::digest(&[], &[&own, &fragment, &new, &compiler, CODE_FLAGS, &tree.release]);
         Ok(Plan { tree, wanted, compiler, own, made_with })
     }
 
