@@ -139,13 +139,17 @@ static void misbehave(const char *comm, s32 cpu, s32 task)
 	if (!strcmp(comm, "warn"))
 		say(4, 1, "WARNING: at fake.c");
 	if (!strcmp(comm, "bug"))
-		host->fault(host->self, KS_FAULT_BUG, "fake.c:1");
+		host->fault(host->self, KS_FAULT_BUG, "fake.c:1", NULL, 0);
 	if (!strcmp(comm, "panic"))
-		host->fault(host->self, KS_FAULT_PANIC, "no init");
+		host->fault(host->self, KS_FAULT_PANIC, "no init", NULL, 0);
 	if (!strcmp(comm, "lock"))
-		host->fault(host->self, KS_FAULT_LOCK, "rq lock taken twice");
+		host->fault(host->self, KS_FAULT_LOCK, "rq lock taken twice", NULL, 0);
 	if (!strcmp(comm, "stub"))
-		host->fault(host->self, KS_FAULT_STUB, "printk_deferred");
+		host->fault(host->self, KS_FAULT_STUB, "printk_deferred", NULL, 0);
+	if (!strcmp(comm, "sleep"))
+		host->fault(host->self, KS_FAULT_SLEEP, "mutex_lock()", NULL, 0);
+	if (!strcmp(comm, "garbage"))
+		host->fault(host->self, KS_FAULT_PANIC, "a\x9b\x1b[31m\xc3\xa9", NULL, 0);
 	if (!strcmp(comm, "softirq"))
 		host->softirq(host->self, cpu + 1);
 	if (!strcmp(comm, "cpu"))

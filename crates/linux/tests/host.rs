@@ -270,6 +270,8 @@ fn a_warning_or_fault_of_the_kernel_ends_the_process_with_its_reason() {
         ("panic", "the kernel panics: no init"),
         ("lock", "the kernel would deadlock or loses a lock: rq lock taken twice"),
         ("stub", "the kernel calls printk_deferred, which its host does not provide"),
+        ("sleep", "the kernel would sleep where it must not: mutex_lock()"),
+        ("garbage", "the kernel panics: a\\x9b\\x1b[31mé"),
         ("softirq", "CPU 0 raises a softirq on CPU 1"),
         ("cpu", "the kernel's code names CPU 1000, which does not exist"),
     ];

@@ -10,11 +10,43 @@
 
 extern const struct ks_host *ks_host;
 
+/* The most return addresses that are reported, and the most stack that is searched for them. */
+#define FRAMES 12
+#define STACK_MAX (256 * 1024)
+
+/*
+ * The return addresses of this function's callers, by the frame pointers that both sides are compiled with. A frame lies
+ * above the one before: code that overwrites its stack ends the walk.
+ */
+static u32 walk(u64 *frames)
+{
+	void **at = __builtin_frame_address(0), **start = at;
+	u32 n = 0;
+
+	while (n < FRAMES && at[1]) {
+		void **next = at[0];
+
+		frames[n++] = (u64)(unsigned long)at[1];
+		if (next <= at || (char *)next - (char *)start > STACK_MAX || (unsigned long)next % sizeof(void *))
+			break;
+		at = next;
+	}
+	return n;
+}
+
 _Noreturn static void fault(u32 kind, const char *what)
 {
+	u64 frames[FRAMES];
+
 	if (ks_host)
-		ks_host->fault(ks_host->self, kind, what);
+		ks_host->fault(ks_host->self, kind, what, frames, walk(frames));
 	abort();
+}
+
+_Noreturn void ks_fault(u32 kind, const char *what);
+_Noreturn void ks_fault(u32 kind, const char *what)
+{
+	fault(kind, what);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
@@ -31,6 +63,9 @@ static void print(u32 level, u32 warn, const char *text)
 		ks_host->print(ks_host->self, level, warn, line);
 }
 
+/* The last message of level "error" or worse. */
+static char last_error[LINE];
+
 static void print_fmt(const char *fmt, va_list args)
 {
 	char text[LINE];
@@ -42,6 +77,8 @@ static void print_fmt(const char *fmt, va_list args)
 		fmt += 2;
 	}
 	ks_format(text, sizeof(text), fmt, args);
+	if (level <= 3)
+		snprintf(last_error, sizeof(last_error), "%s", text);
 	print(level, 0, text);
 }
 
@@ -136,6 +173,26 @@ void panic(const char *fmt, ...)
 	ks_format(text, sizeof(text), fmt, args);
 	va_end(args);
 	fault(KS_FAULT_PANIC, text);
+}
+
+/* The kernel's debugging code taints the kernel after it has reported a bug that it survives. */
+int add_taint(void);
+int add_taint(void)
+{
+	char text[LINE];
+	const char *what = last_error[0] ? last_error : "no message";
+
+	if (!strncmp(what, "BUG: ", 5))
+		what += 5;
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(what, "\n"), what);
+	fault(KS_FAULT_BUG, text);
+}
+
+void check_panic_on_warn(const char *origin);
+void check_panic_on_warn(const char *origin)
+{
+	(void)origin;
+	add_taint();
 }
 
 void ks_lock_fault(const char *what);

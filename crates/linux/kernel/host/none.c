@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel functions that do nothing here, and data of which only the address is taken. Sleeping locks are never
- * contended, because their holders do not sleep; there is no hotplug, no cgroup accounting, no user space, no debugger.
+ * Kernel functions that do nothing here, and data of which only the address is taken. Semaphores are never
+ * contended, because their holders do not sleep (arch/kernel/sleep.c has what takes them); there is no hotplug, no cgroup accounting, no user space, no debugger.
  * A tree uses only some of these.
  */
 
@@ -10,19 +10,10 @@
 /* Larger than any of the objects that it stands for. */
 #define BLOB(name) __attribute__((aligned(64))) char name[16384];
 
-NOTHING(__mutex_init)
-NOTHING(mutex_init_generic)
-NOTHING(mutex_lock)
-NOTHING(mutex_lock_nested)
-NOTHING(mutex_unlock)
-YES(mutex_trylock)
 NOTHING(__init_rwsem)
-NOTHING(down_read)
 NOTHING(up_read)
-NOTHING(down_write)
 NOTHING(up_write)
 NOTHING(__percpu_down_read)
-NOTHING(percpu_down_write)
 NOTHING(percpu_up_write)
 NOTHING(__local_bh_enable_ip)
 NOTHING(__local_bh_disable_ip)
@@ -37,7 +28,6 @@ NOTHING(rcu_momentary_eqs)
 NOTHING(__cgroup_account_cputime)
 NOTHING(__cgroup_account_cputime_field)
 NOTHING(cgroup_task_dead)
-NOTHING(add_taint)
 NOTHING(dump_stack)
 NOTHING(print_worker_info)
 NOTHING(print_stop_info)

@@ -73,6 +73,7 @@ struct ks_placement {
 #define KS_FAULT_PANIC 1
 #define KS_FAULT_LOCK 2		/* a lock is taken that is held, or released that is free */
 #define KS_FAULT_STUB 3		/* a function that the host does not provide was called */
+#define KS_FAULT_SLEEP 5	/* the code may have to sleep where it must not */
 #define KS_FAULT_HOST 4		/* the C side found a state that it does not support */
 
 /* A balance pass over a domain (load_balance, sched_balance_rq). */
@@ -118,8 +119,8 @@ struct ks_host {
 	void (*frequency)(void *self, s32 cpu, u32 khz);
 	/* printk. level: 0 emergency .. 7 debug; one line, without newline. A WARN: level 4, warn 1, its first line. */
 	void (*print)(void *self, u32 level, u32 warn, const char *line);
-	/* Does not return. */
-	void (*fault)(void *self, u32 kind, const char *what);
+	/* Does not return. frames: return addresses of the calls that led here, nr_frames of them, the innermost first. */
+	void (*fault)(void *self, u32 kind, const char *what, const u64 *frames, u32 nr_frames);
 
 	/*
 	 * Callbacks for an observer; null if there is none, and then their arguments are not computed. Those named

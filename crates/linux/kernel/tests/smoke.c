@@ -197,7 +197,7 @@ static void host_print(void *self, u32 level, u32 warn, const char *line)
 		fprintf(stderr, "%s: %s\n", scenario, line);
 }
 
-static void host_fault(void *self, u32 kind, const char *what)
+static void host_fault(void *self, u32 kind, const char *what, const u64 *frames, u32 nr_frames)
 {
 	fprintf(stderr, "%s: fault %u: %s\n", scenario, kind, what);
 	exit(2);

@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void, CStr};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, Reason, TaskId, Time, NO_RULE};
@@ -365,13 +366,27 @@ unsafe extern "C" fn print(this: *mut c_void, level: u32, warn: u32, line: *cons
     }
 }
 
-unsafe extern "C" fn fault(this: *mut c_void, kind: u32, what: *const c_char) {
+/// Return addresses of the calls that led to the fault that is being reported, the innermost first; ends at a 0.
+static FAULT_FRAMES: [AtomicU64; 12] = [const { AtomicU64::new(0) }; 12];
+
+/// Where the kernel's code was as it reported its end: return addresses of its calls, the innermost first. Empty if it
+/// reported none, or did not end so.
+pub fn fault_frames() -> Vec<u64> {
+    FAULT_FRAMES.iter().map(|frame| frame.load(Relaxed)).take_while(|frame| *frame != 0).collect()
+}
+
+unsafe extern "C" fn fault(this: *mut c_void, kind: u32, what: *const c_char, frames: *const u64, nr_frames: u32) {
     let desk = unsafe { desk(this) };
     let what = unsafe { text(what) };
+    for (at, frame) in FAULT_FRAMES.iter().enumerate().take(nr_frames as usize) {
+        // SAFETY: the kernel's side passes so many.
+        frame.store(unsafe { *frames.add(at) }, Relaxed);
+    }
     desk.die(&match kind {
         KS_FAULT_BUG => format!("the kernel hits BUG: {what}"),
         KS_FAULT_PANIC => format!("the kernel panics: {what}"),
         KS_FAULT_LOCK => format!("the kernel would deadlock or loses a lock: {what}"),
+        KS_FAULT_SLEEP => format!("the kernel would sleep where it must not: {what}"),
         KS_FAULT_STUB => format!("the kernel calls {what}, which its host does not provide"),
         _ => format!("the kernel is in a state that cannot be served: {what}"),
     })
@@ -385,8 +400,23 @@ unsafe fn text(line: *const c_char) -> String {
     if line.is_null() {
         return "(no words)".into();
     }
-    let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();
+    let line = printable(unsafe { CStr::from_ptr(line) }.to_bytes());
     without_addresses(line.trim()).chars().take(MAX_LINE).collect()
+}
+
+/// Text that a terminal shows as it is: the kernel's memory may be corrupted. Other bytes become `\xNN`.
+fn printable(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c.is_control() || c == char::REPLACEMENT_CHARACTER {
+                true => c.to_string().bytes().for_each(|byte| out += &format!("\\x{byte:02x}")),
+                false => out.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| out += &format!("\\x{byte:02x}"));
+    }
+    out
 }
 
 /// Addresses differ from process to process, and results must not: `0x7f2720070440` becomes `0x..`.

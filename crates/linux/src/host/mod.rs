@@ -29,11 +29,14 @@ pub use observer::{Interests, KernelObserver, Reader};
 
 use fairground_sim::Rule;
 
+pub use callbacks::fault_frames;
 use callbacks::CallbackContext;
 use describe::Description;
 use groups::Group;
 
 /// Reports why the process must end, and ends it.
+///
+/// [`fault_frames`] tells it where the kernel's code was.
 pub type FatalSink = fn(&str) -> !;
 
 /// Says why on standard error and exits with 1.

@@ -99,7 +99,9 @@ impl ExitReport {
     fn reason(&self) -> String {
         let (at, limits) = (self.at(), &self.limits);
         match &self.end {
-            End::Fault(what) => format!("{what}: {at}"),
+            // BUG() names its place itself.
+            End::Fault(what) if what.contains("kernel/sched/") => format!("{what}: {at}"),
+            End::Fault(what) => format!("{what}{}: {at}", self.source()),
             End::Looping => {
                 let limit = seconds(limits.call);
                 format!("the scheduler's code has been looping for {limit} s of CPU time{}: {at}", self.source())

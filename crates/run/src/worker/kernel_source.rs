@@ -4,6 +4,9 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 
+/// In the places of the scheduler's own sources.
+const SCHED: &str = "(kernel/sched/";
+
 /// `FUNCTION (FILE:LINE)` of an instruction of a library that is open in this process; `None` if it is unknown. Runs
 /// addr2line, which is installed where kernels are built.
 pub fn of(library: &File, offset: u64) -> Option<String> {
@@ -13,6 +16,16 @@ pub fn of(library: &File, offset: u64) -> Option<String> {
     command.args(["-f", "-i", "-e", &path, &format!("{offset:#x}")]).env("LC_ALL", "C");
     let out = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     parse(&String::from_utf8_lossy(&out.stdout))
+}
+
+/// The place in the scheduler's sources that led to a call, of the offsets of all calls on the way, the innermost first.
+/// Locks and the like lie between it and the end.
+pub fn of_calls(library: &File, offsets: &[u64]) -> Option<String> {
+    first_in_scheduler(offsets.iter().filter_map(|offset| of(library, *offset)))
+}
+
+fn first_in_scheduler(mut places: impl Iterator<Item = String>) -> Option<String> {
+    places.find(|place| place.contains(SCHED))
 }
 
 /// Reads addr2line's output: pairs of lines, function and place, the innermost inlined function first.
@@ -34,7 +47,7 @@ fn parse(output: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{first_in_scheduler, parse};
 
     #[test]
     fn an_inlined_function_is_shown_with_the_function_that_contains_it() {
@@ -43,6 +56,15 @@ mod tests {
         assert_eq!(parse(output).unwrap(), "cpu_util within select_task_rq_fair (kernel/sched/fair.c:7001)");
         let output = "tick\n./build/../kernel/sched/fair.c:8 (discriminator 2)\n";
         assert_eq!(parse(output).unwrap(), "tick (kernel/sched/fair.c:8)");
+    }
+
+    #[test]
+    fn the_place_of_a_call_is_the_first_in_the_schedulers_sources() {
+        let places =
+            ["arch_spin_lock within _raw_spin_lock (arch/include/asm/spinlock.h:24)", "fair (kernel/sched/fair.c:1)"];
+        let found = first_in_scheduler(places.into_iter().map(String::from));
+        assert_eq!(found.as_deref(), Some("fair (kernel/sched/fair.c:1)"));
+        assert_eq!(first_in_scheduler(places[..1].iter().map(|p| p.to_string())), None);
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub fn serve(make: &Make) -> ExitCode {
 
 /// Ends this worker from within a call of its scheduler: the code under test has reported its own end.
 pub fn fault(what: &str) -> ! {
+    signals::note_frames(&fairground_linux::fault_frames());
     answer(&Reply { answer: Answer::Fault(what.to_owned()), trace_error: None });
     // Nothing of the process can be relied on: no destructors, no handlers of exit.
     // SAFETY: ends the process.

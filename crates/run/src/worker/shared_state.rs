@@ -20,6 +20,9 @@ const HELD_MAX: usize = 1 << 16;
 /// Bytes of a name, its end marked by a 0.
 const NAME_MAX: usize = 128;
 
+/// Most calls that are noted.
+const FRAMES_MAX: usize = 12;
+
 /// Where a process finds its open files.
 pub const OPEN_FILES: &str = "/proc/self/fd/";
 
@@ -45,6 +48,9 @@ pub struct Shared {
     /// Address space in use, bytes.
     pub(super) in_use: AtomicU64,
     library: [AtomicU8; NAME_MAX],
+    /// Offsets in the kernel's library of the calls that led to a fault that it reported, the innermost first; 0 after
+    /// the last one.
+    pub(super) frames: [AtomicU64; FRAMES_MAX],
     /// Bytes of `bytes` that are not in the file yet.
     held: AtomicU64,
     bytes: [AtomicU8; HELD_MAX],
@@ -141,6 +147,11 @@ impl SharedState {
             in_use: s.in_use.load(Relaxed),
             library: String::from_utf8_lossy(&library).into_owned(),
         })
+    }
+
+    /// Offsets in the kernel's library of the calls that led to a reported fault, the innermost first.
+    pub fn frames(&self) -> Vec<u64> {
+        self.shared().frames.iter().map(|frame| frame.load(Relaxed)).take_while(|frame| *frame != 0).collect()
     }
 
     /// The end of the trace that has not come into the file, whole lines only.

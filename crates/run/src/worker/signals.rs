@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use nix::sys::signal::{sigaction, SaFlags, SigAction, SigHandler, SigSet, Signal};
 
-use super::shared_state::{Shared, SharedState};
+use super::shared_state::{Shared, SharedState, OPEN_FILES};
 
 /// Signals by which code ends itself.
 const DEADLY: [Signal; 6] =
@@ -70,18 +70,35 @@ unsafe fn instruction(context: *mut c_void) -> u64 {
     };
 }
 
-fn note_library(shared: &Shared, instruction: u64) {
+/// Notes where the kernel's code was as it reported its end: return addresses, the innermost first.
+pub fn note_frames(frames: &[u64]) {
+    // SAFETY: set from a place that is never unmapped.
+    let Some(shared) = (unsafe { SHARED.load(Relaxed).as_ref() }) else { return };
+    let mut found = frames.iter().filter_map(|frame| {
+        let (library, offset) = place(*frame)?;
+        // The call is before the address to which it returns.
+        library.to_bytes().starts_with(OPEN_FILES.as_bytes()).then_some(offset - 1)
+    });
+    shared.frames.iter().zip(&mut found).for_each(|(to, offset)| to.store(offset, Relaxed));
+}
+
+/// The file that holds an instruction, and the instruction's offset in it.
+fn place(instruction: u64) -> Option<(&'static CStr, u64)> {
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: any address may be asked about; names live as long as their library.
+    // SAFETY: any address may be asked about; names live as long as their library, and no library is closed.
     unsafe {
         if libc::dladdr(instruction as *const c_void, found.as_mut_ptr()) == 0 {
-            return;
+            return None;
         }
         let found = found.assume_init();
-        if !found.dli_fname.is_null() {
-            shared.instruction.store(instruction - found.dli_fbase as u64, Relaxed);
-            shared.set_library(CStr::from_ptr(found.dli_fname).to_bytes());
-        }
+        (!found.dli_fname.is_null()).then(|| (CStr::from_ptr(found.dli_fname), instruction - found.dli_fbase as u64))
+    }
+}
+
+fn note_library(shared: &Shared, instruction: u64) {
+    if let Some((library, offset)) = place(instruction) {
+        shared.instruction.store(offset, Relaxed);
+        shared.set_library(library.to_bytes());
     }
 }
 

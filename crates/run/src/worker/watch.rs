@@ -121,6 +121,8 @@ impl Watch {
         let (place, crash) = (&self.place, self.place.crash());
         let source = crash.as_ref().filter(|c| c.in_kernel()).zip(self.library.as_ref());
         let source = source.and_then(|(crash, library)| kernel_source::of(library, crash.instruction));
+        let frames = || kernel_source::of_calls(self.library.as_ref()?, &place.frames());
+        let source = source.or_else(|| matches!(end, End::Fault(_)).then(frames).flatten());
         ExitReport { end, site: place.site(), time: place.time(), crash, source, limits: self.limits }
     }
 

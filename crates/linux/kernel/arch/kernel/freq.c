@@ -298,7 +298,7 @@ void ks_start_governors(void)
 
 		policy->governor = ks_governor();
 		if (policy->governor->init(policy) || policy->governor->start(policy))
-			ks_call(fault, KS_FAULT_HOST, "schedutil does not start");
+			ks_fault(KS_FAULT_HOST, "schedutil does not start");
 #ifdef KS_HAS_GOVERNOR_CHANGE
 		sched_cpufreq_governor_change(policy, NULL);
 #endif

@@ -67,7 +67,7 @@ void ks_init_groups(void)
 static struct group *group_of(int number)
 {
 	if (number < 0 || number >= nr_groups)
-		ks_call(fault, KS_FAULT_HOST, "the host names a task group that does not exist");
+		ks_fault(KS_FAULT_HOST, "the host names a task group that does not exist");
 	return groups[number];
 }
 

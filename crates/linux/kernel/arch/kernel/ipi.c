@@ -112,7 +112,7 @@ static void run_call(struct __call_single_node *node)
 		run_irq_work(container_of(node, struct irq_work, node));
 		break;
 	default:
-		ks_call(fault, KS_FAULT_HOST, "a call-function entry of a kind that this host never queues");
+		ks_fault(KS_FAULT_HOST, "a call-function entry of a kind that this host never queues");
 	}
 }
 
@@ -164,7 +164,7 @@ void ks_open_softirq(int nr, void *action)
 static void raise(unsigned int nr)
 {
 	if (nr != SCHED_SOFTIRQ)
-		ks_call(fault, KS_FAULT_HOST, "a softirq that is not the scheduler's is raised");
+		ks_fault(KS_FAULT_HOST, "a softirq that is not the scheduler's is raised");
 	if (__this_cpu_read(softirq_pending))
 		return;
 	__this_cpu_write(softirq_pending, true);

@@ -11,9 +11,28 @@ static noinline void hook_set_task_cpu(const char *caller, struct task_struct *p
 #define set_task_cpu(a, ...) KS_HOOKED(KS_TYPE_##a, set_task_cpu)(a, __VA_ARGS__)
 void tree_set_task_cpu(struct task_struct *p, unsigned int cpu);
 
+/* schedule(void) is the definition, schedule() a call. */
+#define schedule(a) KS_SCHEDULE_##a
+#define KS_SCHEDULE_void tree_schedule(void)
+#define KS_SCHEDULE_ ks_schedule_if_allowed()
+asmlinkage void tree_schedule(void);
+static void ks_schedule_if_allowed(void);
+
 #include "../../../kernel/sched/core.c"
 
 #undef set_task_cpu
+#undef schedule
+
+static void ks_schedule_if_allowed(void)
+{
+	ks_may_sleep("schedule()");
+	tree_schedule();
+}
+
+void schedule(void)
+{
+	ks_schedule_if_allowed();
+}
 
 void set_task_cpu(struct task_struct *p, unsigned int cpu)
 {

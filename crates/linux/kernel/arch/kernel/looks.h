@@ -34,4 +34,13 @@
 #define irq_time_read(cpu) ks_call(irq_time, cpu)
 #endif
 
+/*
+ * Where a kernel compiled for it checks whether code may sleep, so do we. Headers of the tree that were included before
+ * keep their own.
+ */
+#ifndef CONFIG_DEBUG_ATOMIC_SLEEP
+#undef might_sleep
+#define might_sleep() do { ks_may_sleep("might_sleep()"); might_resched(); } while (0)
+#endif
+
 #endif

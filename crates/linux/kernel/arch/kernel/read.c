@@ -13,7 +13,7 @@
 static struct rq *read_rq(s32 cpu)
 {
 	if (unlikely((u32)cpu >= nr_cpu_ids))
-		ks_call(fault, KS_FAULT_HOST, "the host reads a CPU that does not exist");
+		ks_fault(KS_FAULT_HOST, "the host reads a CPU that does not exist");
 	return &per_cpu(runqueues, cpu);
 }
 

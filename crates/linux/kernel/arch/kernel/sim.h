@@ -30,6 +30,7 @@
 
 extern const struct ks_host *ks_host;
 extern unsigned int ks_nr_cpus;
+void ks_fault(u32 kind, const char *what) __attribute__((noreturn, cold));	/* ends the run */
 void ks_set_mask(const u64 *bits, struct cpumask *to);	/* bits: a mask of ks.h */
 
 #define ks_call(fn, ...) (ks_host->fn(ks_host->self, ##__VA_ARGS__))
@@ -83,6 +84,10 @@ struct task_struct *ks_stopper_task(int cpu);
 void ks_may_wait(void (*fn)(void *arg), void *arg);	/* runs fn; returns when fn returns or calls ks_wait() */
 void ks_wait(void);				/* called by fn: returns after the next stop work has run */
 void ks_resume_waiters(void);
+
+/* ---- sleep.c --------------------------------------------------------------------------------------------------- */
+
+void ks_may_sleep(const char *what);
 
 /* ---- timer.c --------------------------------------------------------------------------------------------------- */
 

@@ -28,6 +28,9 @@ unsigned int nr_online_nodes = 1;
 int __weak node_reclaim_distance = RECLAIM_DISTANCE;
 DEFINE_PER_CPU(int, numa_node);
 
+/* Protects lists of tasks that are not kept here. Code that walks them takes it all the same. */
+DEFINE_RWLOCK(tasklist_lock);
+
 enum system_states system_state = SYSTEM_BOOTING;
 struct mm_struct init_mm;
 DEFINE_RWLOCK(tasklist_lock);

@@ -95,7 +95,7 @@ void ks_stopper(int cpu)
 
 	ks_enter(cpu);
 	if (current != stopper->task)
-		ks_call(fault, KS_FAULT_HOST, "the host runs the stopper of a CPU where it is not current");
+		ks_fault(KS_FAULT_HOST, "the host runs the stopper of a CPU where it is not current");
 	while (!list_empty(&stopper->works)) {
 		struct cpu_stop_work *work = list_first_entry(&stopper->works, struct cpu_stop_work, list);
 

@@ -9,7 +9,7 @@ static int nr_tasks;
 struct task_struct *ks_task(int number)
 {
 	if (number < 0 || number >= nr_tasks || !tasks[number])
-		ks_call(fault, KS_FAULT_HOST, "the host names a task that does not exist");
+		ks_fault(KS_FAULT_HOST, "the host names a task that does not exist");
 	return tasks[number];
 }
 
@@ -259,7 +259,7 @@ void ks_exec(s32 cpu, s32 number)
 {
 	ks_enter(cpu);
 	if (current != ks_task(number))
-		ks_call(fault, KS_FAULT_HOST, "a task that is not current executes a program");
+		ks_fault(KS_FAULT_HOST, "a task that is not current executes a program");
 	ks_cause = KS_CAUSE_EXEC;
 	ks_may_wait(exec, NULL);
 	ks_cause = KS_CAUSE_BALANCE;
@@ -277,7 +277,7 @@ void ks_wake(s32 cpu, s32 waker, s32 number, u32 sync)
 	else
 		ks_enter(cpu);
 	if (waker != KS_NONE && ks_task_number(current) != waker)
-		ks_call(fault, KS_FAULT_HOST, "a task that is not current wakes another one");
+		ks_fault(KS_FAULT_HOST, "a task that is not current wakes another one");
 	ks_call(work, KS_WORK_WAKEUP, 1);
 	ks_cause = KS_CAUSE_WAKE;
 	ks_told = NULL;

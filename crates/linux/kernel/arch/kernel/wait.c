@@ -47,7 +47,7 @@ static struct waiter *free_waiter(void)
 			w->stack = ks_stack_new();
 		return w;
 	}
-	ks_call(fault, KS_FAULT_HOST, "too many calls wait for stoppers at once");
+	ks_fault(KS_FAULT_HOST, "too many calls wait for stoppers at once");
 	return NULL;
 }
 
@@ -66,7 +66,7 @@ void ks_wait(void)
 	struct waiter *w = running;
 
 	if (!w)
-		ks_call(fault, KS_FAULT_HOST, "code that may not sleep waits");
+		ks_fault(KS_FAULT_HOST, "code that may not sleep waits");
 	list_add_tail(&w->node, &waiting);
 	ks_stack_leave(w->stack);
 	running = w;
@@ -91,6 +91,7 @@ void ks_resume_waiters(void)
 /* Replaces wait_for_completion() in the tree's core.c, see wait.h. */
 void ks_wait_for_completion(struct completion *x)
 {
+	ks_may_sleep("wait_for_completion()");
 	while (!x->done)
 		ks_wait();
 	if (x->done != UINT_MAX)
