@@ -169,9 +169,6 @@ FG_FEATURE(EAS_COMPLEXITY, "eas-complexity", "", "-", "<=v6.6", 1,
 FG_FEATURE(EAS_FIRST_CPU, "eas-first-cpu", "", "-", "<=v6.6", 1,
 	   "wakeups are energy-aware if the first CPU of a partition has a domain with all capacities, not any CPU")
 
-FG_FEATURE(RUNNABLE_DELAYED, "runnable-delayed", "", "-", "v6.13", 0,
-	   "the runnable signal of a queue leaves delayed sleepers out (6.12.8 on; what rq=eevdf612 always does)")
-FG_FEATURE(EST_OVERCAP, "est-overcap", "", "-", "<=v6.15", 0, "utilization above the capacity of the CPU is not learnt")
 FG_FEATURE(EST_DELAYED, "est-delayed", "", "-", "v6.16", 0,
 	   "the estimate of a delayed sleeper joins and leaves the queue only when it is awake")
 FG_FEATURE(BOOST_EXACT, "boost-exact", "", "-", "v7.2", 1,
@@ -331,7 +328,6 @@ FG_FEATURE(LAG_CLAMP, "lag-clamp", "own|queue", "-", "v7.0", 1,
 FG_FEATURE(WEIGHT_BITS, "weight-bits", "10|20", "-", "v7.1", 0,
 	   "averages of virtual time use weights with 10 or 20 fractional bits")
 FG_FEATURE(DELAY_LAG, "delay-lag", "", "-", "v7.1", 1, "a delayed sleeper owes no more than when it fell asleep")
-FG_FEATURE(YIELD_EXPIRY, "yield-expiry", "", "-", "v7.0", 0, "who yields begins its next slice as one whose slice ends")
 FG_FEATURE(PROTECT, "protect", "parity|vprot|vprot-inelig", "-", "v6.17", 1,
 	   "what was picked is protected for its slice; for the shortest one of the queue; or while it is eligible, "
 	   "where there is a shorter one")

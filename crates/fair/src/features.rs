@@ -283,7 +283,15 @@ impl Features {
             let differs = differences(self.preset.release(), asked);
             format!("{asked} has no preset and runs as {}; {differs}", self.preset.name)
         });
-        note.into_iter().collect()
+        note.into_iter().chain(self.without_effect()).collect()
+    }
+
+    /// Names what the kernel has and this version has no code for.
+    fn without_effect(&self) -> Option<String> {
+        let is_set = |id: &usize| self.values.value[*id] != 0 && honoured(*id, 0).is_err();
+        let names: Vec<&str> = (0..FEATURES.len()).filter(is_set).map(|id| FEATURES[id].name).collect();
+        (!names.is_empty())
+            .then(|| format!("{} has these too, which have no effect yet: {}", self.preset.name, names.join(", ")))
     }
 
     pub(crate) fn raw(&self) -> &FgFeatures {

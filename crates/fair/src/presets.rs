@@ -98,7 +98,7 @@ pub static PRESETS: [Preset; 37] = [
         text: "Linux 6.18's long-term tree at 6.18.35, read there",
         release: Release { major: 6, minor: 18 },
         kind: Kind::Stable,
-        changes: "lag-clamp=queue protect-first=1 yield-expiry=1 shrink=failed fork-no-preempt=1 buddy-in-wake=1 wake-pick-dequeue=1 \
+        changes: "lag-clamp=queue protect-first=1 shrink=failed fork-no-preempt=1 buddy-in-wake=1 wake-pick-dequeue=1 \
                     newidle-fail=random serialize-late=1 fair-server=v619",
     },
     Preset {

@@ -179,7 +179,12 @@ fn a_release_without_a_preset_runs_as_the_nearest_and_says_so() {
     assert_eq!(note("v6.4"), "v6.4 has no preset and runs as v6.3; no difference is known");
     assert_eq!(note("v5.8"), "v5.8 has no preset and runs as v5.7; known to differ: wake-list=on-cpu since v5.8");
     assert_eq!(note("v5.10.7"), "v5.10.7 has no preset and runs as v5.10; what its stable tree took back is not known");
-    assert_eq!(note("v7.1-si-first"), "v7.1 has no preset and runs as v6.12; what changed after it is not known");
+    assert!(
+        note("v7.4-si-first").starts_with("v7.4 has no preset and runs as v7.3; what changed after it is not known")
+    );
+    assert!(note("v7.3").starts_with("v7.3 has these too, which have no effect yet: "), "{}", note("v7.3"));
+    assert!(note("v7.3").contains("flat-pick"));
+    assert_eq!(note("v6.13"), "");
     assert_eq!(note("v6.12"), "");
     assert_eq!(note("debian-6.12.117"), "");
 }

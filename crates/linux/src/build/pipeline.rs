@@ -15,7 +15,7 @@ use super::kconfig::Options;
 use super::link::{self, LinkResult, LoadTest};
 use super::make::{Workshop, CODE_FLAGS};
 use super::probes::{self, Findings};
-use super::tree::Tree;
+use super::tree::{self, Tree};
 use super::{embedded, files, objects, overlay, seed, tools, uncompiled};
 
 /// Names in a work directory. The overlay: links over the tree, and the objects in `build` below.
@@ -259,6 +259,7 @@ impl Job<'_> {
     /// What of the tree is not in the library.
     fn warnings(&self, built: &Built, inputs: &[Input], left_out: &[Input]) -> Result<Vec<String>, BuildError> {
         let mut warnings = self.plan.wanted.lost_defaults(&self.defaults(), &built.config);
+        warnings.extend(tree::outside_of_range(&self.plan.tree.release));
         for object in &built.listed.not_built {
             warnings.push(format!("{SCHED}/{object} is compiled, although the tree's own makefile does not list it"));
         }

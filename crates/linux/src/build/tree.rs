@@ -64,6 +64,19 @@ fn release(makefile: &str) -> Option<String> {
     Some(format!("{version}.{level}{sub}{}", value("EXTRAVERSION").unwrap_or_default()))
 }
 
+/// The first and the last release of which trees were built and run.
+const TRIED: [(u32, u32); 2] = [(5, 10), (7, 3)];
+
+/// Says that a release lies outside the range that was tried.
+pub(super) fn outside_of_range(release: &str) -> Option<String> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else { return None };
+    let [first, last] = TRIED;
+    let range = format!("v{}.{} to v{}.{}", first.0, first.1, last.0, last.1);
+    (!(first..=last).contains(&(major, minor)))
+        .then(|| format!("release {release} lies outside {range}, which were tried; what differs there is not known"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +112,16 @@ mod tests {
     fn a_directory_that_is_not_there_is_named() {
         let error = Tree::open(Path::new("/nowhere/linux")).unwrap_err().to_string();
         assert!(error.contains("cannot open /nowhere/linux"), "{error}");
+    }
+
+    #[test]
+    fn a_release_that_was_not_tried_is_named() {
+        for tried in ["5.10.262", "6.12.117-mine", "7.3.4", "7.3.0-rc7+"] {
+            assert_eq!(outside_of_range(tried), None);
+        }
+        for untried in ["5.4.300", "7.4.0-rc1", "8.0.0", "4.19.1"] {
+            let warning = outside_of_range(untried).unwrap();
+            assert!(warning.starts_with(&format!("release {untried} lies outside v5.10 to v7.3")), "{warning}");
+        }
     }
 }
