@@ -136,7 +136,7 @@ fn a_source_and_an_option_that_a_patch_adds_are_built_and_what_has_no_effect_is_
                  \nconfig SCHED_LOST\n\tbool \"Lost\"\n\tdefault y\n\tdepends on SYSCTL\n";
     fs::write(&kconfig, text + added).unwrap();
     append("Makefile", "obj-$(CONFIG_SCHED_ADDED) += added.o\n");
-    append("added.c", "#include \"sched.h\"\nint ks_test_added(void);\nint ks_test_added(void)\n{\n\treturn 1;\n}\n");
+    append("added.c", "#include <linux/mmu_context.h>\n#include \"sched.h\"\nint ks_test_added(void);\nint ks_test_added(void)\n{\n\treturn 1;\n}\n");
     append("forgotten.c", "#ifdef CONFIG_SCHED_LOST\n#endif\n");
     append("psi.c", "/* changed */\n");
     patch(
@@ -171,7 +171,8 @@ fn a_patched_copy_under_a_new_name_makes_again_what_differs_and_a_failed_build_n
     patch(patched.path(), "int ks_test_patch(int a);\nint ks_test_patch(int a)\n{\n\treturn a + 1;\n}\n");
     let mine = bench.build(patched.path(), "mine").unwrap().kernel;
     assert_eq!(objects("mine"), 1, "fair.c alone");
-    let alone = Bench::new().build(patched.path(), "mine").unwrap().kernel;
+    let elsewhere = Bench::new();
+    let alone = elsewhere.build(patched.path(), "mine").unwrap().kernel;
     assert_eq!(mine.record.key, alone.record.key);
     let bytes = |library: &Path| fs::read(library).unwrap();
     assert!(bytes(&mine.library) == bytes(&alone.library), "the objects of another kernel give the same library");

@@ -99,6 +99,7 @@ fn each_failure_ends_its_own_runs_and_no_others(bench: &Bench) {
     let (line, here) = (bench.line(), "in wake of task ");
     let at = |what: &str| format!("{what} kernel/sched/fair.c:{line}");
     let source = format!("in select_task_rq_fair (kernel/sched/fair.c:{line})");
+    let from = format!(", from select_task_rq_fair (kernel/sched/fair.c:{line})");
     let failures = [
         ("for (;;) barrier();", vec!["has been looping for 0.3 s of CPU time, in select_task_rq_fair", here]),
         ("*(volatile int *)24 = prev_cpu;", vec!["died of SIGSEGV at address 0x18, ", &source, here]),
@@ -110,7 +111,7 @@ fn each_failure_ends_its_own_runs_and_no_others(bench: &Bench) {
         ("BUG_ON(prev_cpu >= 0);", vec![&at("the kernel hits BUG: BUG at"), "select_task_rq_fair()", here]),
         (
             "raw_spin_rq_lock(cpu_rq(prev_cpu)); raw_spin_rq_lock(cpu_rq(prev_cpu));",
-            vec!["the kernel would deadlock", here],
+            vec!["the kernel would deadlock", &from, here],
         ),
         (
             "static DEFINE_MUTEX(m); mutex_lock(&m);",

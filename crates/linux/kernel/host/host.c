@@ -77,7 +77,8 @@ static void print_fmt(const char *fmt, va_list args)
 		fmt += 2;
 	}
 	ks_format(text, sizeof(text), fmt, args);
-	if (level <= 3)
+	/* What follows a report of a bug are details of it. */
+	if (level <= 3 && (!strncmp(text, "BUG: ", 5) || strncmp(last_error, "BUG: ", 5)))
 		snprintf(last_error, sizeof(last_error), "%s", text);
 	print(level, 0, text);
 }

@@ -64,6 +64,9 @@ NOTHING(debugfs_lookup_and_remove)
 /* Numbers of energy models, in trees since v6.19; only their netlink messages show them. */
 NOTHING(ida_alloc_range)
 NOTHING(ida_free)
+/* Sizes of caches, since v7.2: not known yet, as in a kernel that boots. They bound which processes cache-aware balancing
+ * gathers in a cache, and tasks here have no address space, so it gathers none. */
+NOTHING(get_cpu_cacheinfo_llc)
 /* The energy model queues a check for CPUs that come online later; here all are online. */
 NOTHING(queue_delayed_work_on)
 NOTHING(delayed_work_timer_fn)

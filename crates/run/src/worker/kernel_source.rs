@@ -18,14 +18,15 @@ pub fn of(library: &File, offset: u64) -> Option<String> {
     parse(&String::from_utf8_lossy(&out.stdout))
 }
 
-/// The place in the scheduler's sources that led to a call, of the offsets of all calls on the way, the innermost first.
-/// Locks and the like lie between it and the end.
+/// The call in the scheduler's sources that led to a fault, and its caller, of the offsets of all calls on the way, the
+/// innermost first. Locks and the like lie between it and the fault.
 pub fn of_calls(library: &File, offsets: &[u64]) -> Option<String> {
     first_in_scheduler(offsets.iter().filter_map(|offset| of(library, *offset)))
 }
 
-fn first_in_scheduler(mut places: impl Iterator<Item = String>) -> Option<String> {
-    places.find(|place| place.contains(SCHED))
+fn first_in_scheduler(places: impl Iterator<Item = String>) -> Option<String> {
+    let places: Vec<String> = places.filter(|place| place.contains(SCHED)).take(2).collect();
+    (!places.is_empty()).then(|| places.join(", from "))
 }
 
 /// Reads addr2line's output: pairs of lines, function and place, the innermost inlined function first.
@@ -60,11 +61,13 @@ mod tests {
 
     #[test]
     fn the_place_of_a_call_is_the_first_in_the_schedulers_sources() {
-        let places =
-            ["arch_spin_lock within _raw_spin_lock (arch/include/asm/spinlock.h:24)", "fair (kernel/sched/fair.c:1)"];
-        let found = first_in_scheduler(places.into_iter().map(String::from));
-        assert_eq!(found.as_deref(), Some("fair (kernel/sched/fair.c:1)"));
-        assert_eq!(first_in_scheduler(places[..1].iter().map(|p| p.to_string())), None);
+        let found = |places: &[&str]| first_in_scheduler(places.iter().map(|place| place.to_string()));
+        let lock = "arch_spin_lock within _raw_spin_lock (arch/include/asm/spinlock.h:24)";
+        let (fair, core) = ("fair (kernel/sched/fair.c:1)", "core (kernel/sched/core.c:2)");
+        let expected = "fair (kernel/sched/fair.c:1), from core (kernel/sched/core.c:2)";
+        assert_eq!(found(&[lock, fair, core, core]).as_deref(), Some(expected));
+        assert_eq!(found(&[lock, core]).as_deref(), Some(core));
+        assert_eq!(found(&[lock]), None);
     }
 
     #[test]
