@@ -33,7 +33,6 @@ DEFINE_RWLOCK(tasklist_lock);
 
 enum system_states system_state = SYSTEM_BOOTING;
 struct mm_struct init_mm;
-DEFINE_RWLOCK(tasklist_lock);
 DEFINE_PER_CPU(struct pt_regs *, __irq_regs);
 
 /* The scheduler takes only the addresses of these. */
