@@ -39,9 +39,24 @@ pub(super) fn listed(workshop: &mut Workshop) -> Result<Listed, BuildError> {
 
 fn divide(objects: Vec<String>) -> Listed {
     let path = |name: &str| format!("{SCHED}/{name}");
-    let not_built = WRAPPED.into_iter().filter(|name| !objects.contains(&path(name))).collect();
+    let lists = |name: &str| objects.contains(&path(name));
+    let in_parts = lists("core.o") && !lists("build_policy.o") && !lists("build_utility.o");
+    let parts = if in_parts { parts() } else { Vec::new() };
+    let not_built = WRAPPED.into_iter().filter(|name| !lists(name) && !(in_parts && name.starts_with("build_")));
+    let not_built = not_built.collect();
     let wrapped = WRAPPED.map(path);
-    Listed { more: objects.into_iter().filter(|o| !wrapped.contains(o)).collect(), not_built }
+    let more = objects.into_iter().filter(|o| !wrapped.contains(o) && !parts.contains(o)).collect();
+    Listed { more, not_built }
+}
+
+/// Before v5.18 build_policy.o and build_utility.o are many objects, whose sources the wrappers include one by one.
+fn parts() -> Vec<String> {
+    let source = |line: &str| {
+        let stem = line.strip_prefix("#include \"../../../kernel/sched/")?.strip_suffix(".c\"")?;
+        Some(format!("{SCHED}/{stem}.o"))
+    };
+    let wrappers = ["arch/kernel/ks_policy.c", "arch/kernel/old_utility.h"].map(embedded::text);
+    wrappers.iter().flat_map(|text| text.lines()).filter_map(source).collect()
 }
 
 /// What a directory's makefile lists.
@@ -100,6 +115,15 @@ mod tests {
         let listed = divide(vec!["kernel/sched/alt_core.o".into(), "kernel/sched/build_policy.o".into()]);
         assert_eq!(listed.more, ["kernel/sched/alt_core.o"]);
         assert_eq!(listed.not_built, ["core.o", "fair.o", "build_utility.o"]);
+    }
+
+    #[test]
+    fn the_objects_of_a_tree_before_v518_are_wrapped_too() {
+        let path = |name: &str| format!("kernel/sched/{name}");
+        let objects = ["core.o", "fair.o", "rt.o", "pelt.o", "wait_bit.o", "topology.o", "mine.o"].map(path);
+        let listed = divide(objects.into());
+        assert_eq!(listed.more, ["kernel/sched/mine.o"]);
+        assert_eq!(listed.not_built, [] as [&str; 0]);
     }
 
     #[test]
