@@ -13,7 +13,8 @@ What is understood:
     `crates/fair/src/lib.rs`            in documents: a path of the tree
     [text](file.md#anchor)              the file, and its heading; `[text](placement.md) sections 4.1 and 4.2` too
 
-A citation may go on in the next line of a comment. Every feature of policy/features.h is named in docs/spec/placement.md.
+A citation may go on in the next line of a comment. Every feature of policy/features.h is named in docs/spec/placement.md or
+docs/spec/placement-new.md.
 """
 
 import re
@@ -141,12 +142,13 @@ class Tree:
         return page in self.files or any(path.startswith(page.rstrip("/") + "/") for path in self.files)
 
     def features_missing(self):
-        known = set(re.findall(r"`([a-z][a-z0-9-]*)`", self.files.get(PAGES["spec"], "")))
+        pages = "".join(self.files.get(page, "") for page in PAGES.values())
+        known = set(re.findall(r"`([a-z][a-z0-9-]*)`", pages))
         # The patches of mail 002 are one row.
         known |= {f"lb-p{n:02}" for n in range(1, 12)} if {"lb-p01", "lb-p11"} <= known else set()
         for name in FEATURE.findall(self.files.get("policy/features.h", "")):
             if name not in known:
-                yield f"policy/features.h: {PAGES['spec']} does not name the feature `{name}`"
+                yield f"policy/features.h: neither {' nor '.join(PAGES.values())} names the feature `{name}`"
 
 
 def normal(path):
@@ -230,7 +232,7 @@ class MadeUp(unittest.TestCase):
     def test_a_feature_that_the_specification_does_not_name(self):
         header = 'FG_FEATURE(A, "a-feature", "",\nFG_FEATURE(\n\tB, "b-feature", ""\nFG_FEATURE(C, "lb-p07", ""'
         wrong = list(Tree({**self.PAGES, "policy/features.h": header}).wrong())
-        self.assertEqual(wrong, ["policy/features.h: docs/spec/placement.md does not name the feature `b-feature`"])
+        self.assertEqual(wrong, ["policy/features.h: neither docs/spec/placement.md nor docs/spec/placement-new.md names the feature `b-feature`"])
 
 
 def main():

@@ -28,7 +28,7 @@ pub struct SchedSpec {
 #[derive(Clone)]
 enum Kind {
     /// The Rust scheduler of crate `fairground_fair`, with these features.
-    Fair(Features),
+    Fair(Box<Features>),
     /// The library of a built kernel. It is opened once, so that all runs of a command run the same code.
     Linux(Arc<File>),
     /// The library of a built kernel, with the record of its build.
@@ -96,7 +96,7 @@ impl FromStr for SchedSpec {
             return Err(SchedSpecError::NoFamily(text.into()));
         };
         let kind = match family {
-            "fair" => Kind::Fair(Features::parse(text)?),
+            "fair" => Kind::Fair(Box::new(Features::parse(text)?)),
             "linux" if rest.contains('/') => Kind::Linux(Arc::new(built_here(text, Path::new(rest))?)),
             "linux" => return SchedSpec::named(text, Kernels::user()?.find(rest)?),
             _ => {

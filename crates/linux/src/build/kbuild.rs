@@ -42,7 +42,7 @@ fn divide(objects: Vec<String>) -> Listed {
     let lists = |name: &str| objects.contains(&path(name));
     let in_parts = lists("core.o") && !lists("build_policy.o") && !lists("build_utility.o");
     let parts = if in_parts { parts() } else { Vec::new() };
-    let not_built = WRAPPED.into_iter().filter(|name| !lists(name) && !(in_parts && name.starts_with("build_")));
+    let not_built = WRAPPED.into_iter().filter(|name| !lists(name) && (!in_parts || !name.starts_with("build_")));
     let not_built = not_built.collect();
     let wrapped = WRAPPED.map(path);
     let more = objects.into_iter().filter(|o| !wrapped.contains(o) && !parts.contains(o)).collect();
