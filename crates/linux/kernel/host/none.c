@@ -59,6 +59,7 @@ NOTHING(kobject_init_and_add)
 NOTHING(kobject_put)
 NOTHING(debugfs_create_dir)
 NOTHING(debugfs_create_file)
+NOTHING(debugfs_create_file_full)
 NOTHING(debugfs_create_ulong)
 NOTHING(debugfs_lookup_and_remove)
 /* Numbers of energy models, in trees since v6.19; only their netlink messages show them. */
