@@ -247,9 +247,8 @@ FG_FEATURE(NOHZ_NEXT_KICK, "nohz-next-kick", "", "-", "v5.16", 1,
 	   "after a tick stopped the next busy one wakes an idle CPU, if only to find out whose turn to balance comes "
 	   "first")
 FG_FEATURE(NEWIDLE_FAIL, "newidle-fail", "none|bump|random|rate", "-", "v6.17", 1,
-	   "what follows newidle balancing that pulls nothing: it counts as more expensive; it is tried in proportion "
-	   "to its "
-	   "success; and whenever it was rarely tried lately (random also in 6.1 and 6.12 stable)")
+	   "newidle balancing that pulls nothing: counts as more expensive; is tried in proportion to its success; and "
+	   "whenever it was rarely tried lately (random also in 6.1 and 6.12 stable)")
 FG_FEATURE(REDUCED_CAP, "reduced-cap", "", "-", "v6.0", 1, "a single task on a CPU of reduced capacity is pulled away")
 FG_FEATURE(SWB_NR, "swb-nr", "", "-", "v6.0", 1, "newly idle balance ends when the CPU got tasks")
 FG_FEATURE(LOAD_NOWRAP, "load-nowrap", "", "-", "v6.3", 1, "a group above the average load pulls no load")

@@ -61,7 +61,7 @@ static u64 avg_vruntime_with(const struct fg_queue *q, const struct fg_task *e)
  */
 static void place_reweighted(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e, s64 lag, s64 rest)
 {
-	u64 load = q->load_weight + (e->on_cpu ? e->weight : 0), old = e->vruntime;
+	u64 load = q->load_weight + (e->on_cpu ? e->weight : 0);
 
 	/* v6.16: an entity that is alone loses its lag. */
 	if (!q->load_weight && feat(sys, FG_REWEIGHT) == FG_REWEIGHT_SELF_OUT)
@@ -69,8 +69,6 @@ static void place_reweighted(const struct fg_sys *sys, const struct fg_queue *q,
 	lag += scale_signed(lag, e->weight, nonzero(load));
 	e->vruntime = (e->on_cpu ? avg_vruntime_with(q, e) : fg_avg_vruntime(q)) - (u64)lag;
 	e->deadline = e->vruntime + (u64)rest;
-	if (feat(sys, FG_PROTECT_FIRST) && e->on_cpu)
-		e->vprot += e->vruntime - old;
 	e->flags &= ~(u32)FG_TASK_PROTECTED;
 }
 
@@ -98,7 +96,6 @@ static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 	u32 reweight = feat(sys, FG_REWEIGHT),
 	    placed = reweight == FG_REWEIGHT_PLACE || reweight == FG_REWEIGHT_SELF_OUT;
 	s64 lag = placed && e->on_rq ? entity_lag(sys, &rq->fair, v, e) : 0;
-	u32 protected = e->on_cpu && protect_slice(sys, e);
 
 	if (e->on_rq)
 		leave_sums(sys, rq, e);
@@ -109,12 +106,9 @@ static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 		e->vlag = scale_signed(e->vlag, old, shares);
 	e->shares = (u32)shares;
 	e->weight = (u32)max_u64(shares / 1024, MIN_WEIGHT);
-	if (placed && e->on_rq) {
-		if (feat(sys, FG_PROTECT_FIRST) && protected)
-			e->vprot = e->vruntime + (u64)scale_signed((s64)(e->vprot - e->vruntime), old, shares);
+	if (placed && e->on_rq)
 		place_reweighted(sys, &rq->fair, e, scale_signed(lag, old, shares),
 				 scale_signed((s64)(e->deadline - e->vruntime), old, shares));
-	}
 	e->avg.load_avg = e->weight * e->avg.load_sum / pelt_divider(&e->avg);
 	enqueue_load_avg(&rq->cfs, e);
 	if (e->on_rq)

@@ -352,7 +352,7 @@ fn not_taken(name: &str, wanted: &str, built: &Config) -> BuildError {
     BuildError::NotTaken { option: format!("CONFIG_{name}"), wanted: wanted.into(), got: built.get(name).into(), help }
 }
 
-/// Our own configuration.
+/// Fairground's own options, `base.config`: those of the user go over them.
 fn base() -> Result<Config, BuildError> {
     Config::parse("base.config", embedded::text("base.config"))
 }

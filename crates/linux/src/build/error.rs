@@ -149,7 +149,7 @@ pub enum BuildError {
         assignments(options)
     ))]
     WithDefaults {
-        /// What failed.
+        /// The error of the step that failed.
         error: Box<BuildError>,
         /// The options with their values; names with `CONFIG_`.
         options: Vec<(String, String)>,

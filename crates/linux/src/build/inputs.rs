@@ -81,7 +81,7 @@ impl Made {
         serde_json::from_str(&files::read_text(path, RECORD_LIMIT).ok()?).ok()
     }
 
-    /// Writes the record.
+    /// Writes it as JSON, which [`Made::read`] reads.
     pub fn write(&self, path: &Path) -> Result<(), BuildError> {
         let text = serde_json::to_vec(self).map_err(|e| files::fail("write", path)(e.into()))?;
         files::write_changed(path, &text).map(drop)
