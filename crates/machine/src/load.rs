@@ -60,7 +60,7 @@ impl Machine {
         Machine::from_toml(&path.display().to_string(), &Machine::read(path)?)
     }
 
-    /// The text of a machine file, as yet unread: no longer than machines are.
+    /// The text of a file of at most 16 MiB, not yet parsed: [`Machine::from_toml`] takes it.
     ///
     /// # Errors
     /// If the file cannot be read or is not UTF-8.
@@ -125,8 +125,7 @@ impl Machine {
     /// arrangement, a distance between nodes, clocks.
     ///
     /// # Errors
-    /// If there is no machine with such a figure, e.g. one in which an idle state takes longer to leave than to be paid
-    /// for.
+    /// If a machine file with this value is refused, e.g. because idle states are then out of order.
     pub fn perturbed(&self, path: &str, turn: Perturbation) -> Result<Option<Machine>, MachineError> {
         let (mut machine, met) = file::load_turned(&self.name, &self.to_toml(), Some((path, turn)))?;
         machine.restate_figures();

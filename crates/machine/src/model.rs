@@ -280,7 +280,7 @@ pub enum SoftCost {
     SwitchProcess,
     /// Moving a task's accounting to another CPU, cache refill not included.
     Migrate,
-    /// The periodic scheduler tick, interrupt included.
+    /// The periodic scheduler tick besides the timer interrupt, which is a [`SoftCost::TimerIrq`].
     Tick,
     /// The balance softirq besides GroupCpu.
     Balance,

@@ -16,7 +16,8 @@ const MORE_OF_OPPS: [Column; 3] = [
 ];
 
 impl Machine {
-    /// Topology by level, capacities, OPPs, idle states and costs, then every figure with its source.
+    /// The text of `machine show`: topology by level, caches, capacities, OPPs, idle states and costs, then every figure
+    /// with its source.
     pub fn describe(&self) -> String {
         let sections = [
             self.show_topology(),

@@ -66,7 +66,7 @@ pub struct ThermalZone {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ThermalGovernor {
     /// One operating point less at each look while the trip is exceeded and the temperature rises, one more while it
-    /// falls.
+    /// falls, but for the last; all when it falls below the trip.
     StepWise {
         /// Temperature above which frequencies are capped, thousandths of a degree Celsius.
         trip_mc: i32,

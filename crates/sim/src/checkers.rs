@@ -1,4 +1,5 @@
-//! The judges, apart from what they judge: they see events and counts, never the engine's or a scheduler's state.
+//! Checkers of a run and the meter of wasted core time. They see events and counts, never the engine's or a scheduler's
+//! state.
 
 use fairground_machine::{CpuId, CpuMask};
 
@@ -57,7 +58,8 @@ impl WasteMeter {
         }
     }
 
-    /// The group of an affinity. Linear in the number of different affinities; asked at birth and on change only.
+    /// Index of the group of an affinity, made if it is new. Linear in the number of different affinities; called when a
+    /// thread is created or changes its affinity.
     pub fn class_of(&mut self, mask: &CpuMask) -> usize {
         if let Some(known) = self.groups.iter().position(|g| g.mask == *mask) {
             return known;
@@ -78,7 +80,7 @@ impl WasteMeter {
         self.since = now;
     }
 
-    /// A CPU becomes available or ceases to be.
+    /// A CPU begins (`idle`) or ceases to idle, in the sense of the formula.
     pub fn set_idle(&mut self, now: Time, cpu: CpuId, idle: bool) {
         if std::mem::replace(&mut self.idle[cpu as usize], idle) == idle {
             return;
@@ -93,7 +95,7 @@ impl WasteMeter {
         }
     }
 
-    /// A thread of a group starts (+1) or ceases (-1) to wait.
+    /// A thread of the group `class` starts (+1) or ceases (-1) to wait.
     pub fn add_waiting(&mut self, now: Time, class: usize, change: i64) {
         self.advance(now);
         let g = &mut self.groups[class];

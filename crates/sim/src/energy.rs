@@ -21,7 +21,7 @@ pub fn joules(energy: Energy) -> f64 {
 pub struct CpuEnergy {
     /// Running, in overhead, entering and leaving idle.
     pub active: Energy,
-    /// In each idle state that the hardware was in.
+    /// In idle states of the hardware, by index of the state.
     pub idle: Vec<Energy>,
     /// Of entries and exits, beyond power x time.
     pub transitions: Energy,
@@ -108,17 +108,17 @@ impl EnergyBook {
         cpus + self.clusters.iter().chain(&self.supplies).sum::<Energy>()
     }
 
-    /// Energy of CPUs while they run.
+    /// Energy of CPUs that run, are in overhead, or enter or leave idle.
     pub fn active(&self) -> Energy {
         self.cpus.iter().map(|c| c.active).sum()
     }
 
-    /// Energy of CPUs while they idle, state transitions included.
+    /// Energy of CPUs in idle states, without that of entering and leaving them.
     pub fn idle(&self) -> Energy {
         self.cpus.iter().flat_map(|c| &c.idle).sum()
     }
 
-    /// Of entering and leaving idle states.
+    /// Energy of entries and exits of idle states, beyond power x time.
     pub fn transitions(&self) -> Energy {
         self.cpus.iter().map(|c| c.transitions).sum()
     }

@@ -49,7 +49,7 @@ impl FrequencyLimits {
 /// What the engine publishes of one CPU.
 #[derive(Clone, Debug)]
 pub struct CpuView {
-    /// The recorded idle state; none while busy, polling or between two entries.
+    /// The recorded idle state; none while the CPU is not in one, and never one without a cpuidle driver.
     pub idle: Option<IdleView>,
     /// Current over top frequency, 1..=1024 (arch_scale_freq_capacity).
     pub freq_scale: u32,

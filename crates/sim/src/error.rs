@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::Time;
 
-/// Why a run failed. Every message names what the user can change.
+/// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimError {
     /// The workload cannot be interpreted.
@@ -26,7 +26,7 @@ pub enum SimError {
     Deadlock {
         /// Virtual time of the deadlock, ns.
         at: Time,
-        /// One line per blocked thread: the object that it waits for, and its holder.
+        /// One line for each of up to 24 live threads: what it waits for, and who holds that.
         report: String,
     },
     /// The scheduler under test broke a rule that no scheduler may break.
@@ -42,7 +42,7 @@ pub enum SimError {
     Livelock {
         /// Virtual time that does not advance, ns.
         at: Time,
-        /// The thread template and the step that repeats.
+        /// What repeats: a step of a thread, an event, or the reschedule of a CPU.
         what: String,
     },
     /// The run has created as many threads as a run may.
@@ -52,7 +52,7 @@ pub enum SimError {
         at: Time,
         /// The most threads that a run may create, [`fairground_workload::MAX_TASKS`].
         max: u64,
-        /// Name of the next thread.
+        /// Name of the thread that was refused.
         name: String,
     },
     /// The run did not end within [`crate::Config::max_time_ns`].
@@ -60,7 +60,7 @@ pub enum SimError {
     TimeLimit {
         /// The time limit, ns of virtual time.
         at: Time,
-        /// What the threads were doing.
+        /// One line for each of up to 24 live threads: what it does or waits for.
         report: String,
     },
     /// The run did not end within [`crate::Config::max_events`].

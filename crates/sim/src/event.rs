@@ -21,7 +21,7 @@ pub struct Event {
 pub enum EventKind {
     /// A task was created (sched_process_fork).
     Fork {
-        /// The parent; none for tasks that exist at time 0.
+        /// The parent; none for the tasks with which the workload starts.
         parent: Option<TaskId>,
         /// Id of the new task.
         child: TaskId,
@@ -116,7 +116,7 @@ pub enum EventKind {
     Energy {
         /// The rail, as its index into [`fairground_machine::Machine::rails`].
         rail: u16,
-        /// The consumer: running CPUs, idle CPUs, clusters or the supply.
+        /// What the energy was for.
         part: EnergyPart,
         /// Energy since time 0, pJ. Never decreases.
         picojoules: u64,

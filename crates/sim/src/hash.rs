@@ -1,11 +1,13 @@
-//! The run's hash: xxh3-128 over every field of every event, so that two runs are the same iff their hashes are.
+//! The run's hash: xxh3-128 over the events, so that runs with equal hashes are the same run.
 //!
-//! Of a scheduler whose rules are not its own they count as 0 ([`crate::Scheduler::has_own_rules`]). What is reported
-//! on request only ([`EventKind::Clamps`], [`EventKind::Signals`], [`EventKind::Energy`]) does not count: observers do
-//! not change a run.
+//! Left out is what the other events show anyway: the waker and `sync` of a wakeup, and the cost of a switch. The rules
+//! of a scheduler that has none of its own count as 0 ([`crate::Scheduler::has_own_rules`]). What is reported on request
+//! only ([`EventKind::Clamps`], [`EventKind::Signals`], [`EventKind::Energy`]) does not count: observers do not change a
+//! run.
 //!
-//! Encoding, little-endian: time u64, cpu u32, kind u8, then the kind's fields in the order of their declaration;
-//! task and CPU ids u32, enums u8, frequency u32, an absent task `0xffff_ffff`, an absent idle state `0xff`.
+//! Encoding, little-endian: time u64, cpu u32, a byte for the kind, then the kind's fields in the order of their
+//! declaration and in the width of their types; enums are a byte, an absent task is `0xffff_ffff`, an absent idle state
+//! `0xff`.
 
 use fairground_workload::Mark;
 use xxhash_rust::xxh3::Xxh3;

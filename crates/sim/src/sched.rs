@@ -94,8 +94,8 @@ pub trait Scheduler {
         Ok(())
     }
 
-    /// A new task: place it, put it on a run queue and report it. `parent` is current on `cpu`, unless the task
-    /// exists from time 0.
+    /// A new task: place it, put it on a run queue and report it. `parent` is current on `cpu`; none for the tasks
+    /// with which the workload starts.
     fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo);
 
     /// The current task of `cpu` starts a new program: it may be moved through [`Env::stop`].

@@ -110,7 +110,7 @@ fn from_builtin(
     Ok((workload, warnings))
 }
 
-/// Then the complaint is about the file, not about the list of built-ins.
+/// Whether the user means a path: if there is no such file, the error names the file and not the built-ins.
 fn looks_like_a_path(spec: &str) -> bool {
     spec.contains('/') || spec.ends_with(".json")
 }

@@ -38,9 +38,9 @@ pub enum Value {
     Null,
     /// JSON's `true` and `false`.
     Bool(bool),
-    /// A number without fraction and exponent.
+    /// A number of 64 bits without fraction and exponent; a larger one is an error.
     Int(i64),
-    /// A number with a fraction or exponent, or beyond 64 bits.
+    /// A number with a fraction or exponent, finite.
     Float(f64),
     /// A string with its escapes resolved.
     String(String),
@@ -75,7 +75,7 @@ pub struct Document {
 pub struct SyntaxError {
     /// Bytes of the text that the message is about.
     pub span: Span,
-    /// What the parser found and what it expected.
+    /// What the parser found.
     pub message: String,
     /// What was expected there.
     pub expected: &'static str,

@@ -166,7 +166,7 @@ impl Options {
         self.workload
     }
 
-    /// The workload as typed, blanks removed.
+    /// The workload as typed, without blanks around its options.
     pub fn full_name(&self) -> String {
         if self.typed.is_empty() {
             self.workload.into()
@@ -213,11 +213,11 @@ pub(crate) fn scaled(millionths: u64, unit: u64) -> u64 {
     (u128::from(millionths) * u128::from(unit) / u128::from(MICRO)) as u64
 }
 
-/// ns in a unit of time.
+/// ns in a microsecond.
 pub(crate) const NS_PER_US: u64 = 1_000;
-/// ns in a unit of time.
+/// ns in a millisecond.
 pub(crate) const NS_PER_MS: u64 = 1_000_000;
-/// ns in a unit of time.
+/// ns in a second.
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
 fn bad(workload: &str, info: &OptionInfo, problem: String) -> WorkloadError {

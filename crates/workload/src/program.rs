@@ -30,7 +30,7 @@ pub struct Workload {
     pub tasks: Vec<TaskSpec>,
     /// Task groups besides the root group, parents before their children.
     pub groups: Vec<TaskGroup>,
-    /// Threads that exist at time 0, in order of creation.
+    /// Threads with which the workload starts, in order of creation.
     pub start: Vec<Start>,
     /// Devices that raise interrupts during the run.
     pub irqs: Vec<IrqSource>,
@@ -86,7 +86,7 @@ pub struct Points {
 /// A part of a score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
-    /// As figures are called: `integer` gives `score_integer`.
+    /// Name of the section, as in metric names: `integer` gives `score_integer`.
     pub name: String,
     /// Its weight among the sections, at least 1.
     pub weight: u32,
@@ -97,7 +97,7 @@ pub struct Section {
 /// A phase of a score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Name of the phase, as in the names of its figures.
+    /// Name of the phase, as in metric names.
     pub name: String,
     /// The work done in each time that is reported, work ns; at least 1.
     pub work_ns: u64,
@@ -140,7 +140,7 @@ pub enum TimeUnit {
 /// A time that samples of a series should not exceed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadline {
-    /// What one that does is called, as figures are: `jank` gives `jank_count` and `jank_pct`.
+    /// What a sample above it is called, as in metric names: `jank` gives `jank_count` and `jank_pct`.
     pub name: String,
     /// In ticks of the series' clock.
     pub ticks: u64,
@@ -157,7 +157,7 @@ pub struct TaskGroup {
     pub files: Vec<(String, String)>,
 }
 
-/// Threads that exist at time 0.
+/// Threads with which a workload starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// Index of the template of these threads.
@@ -229,7 +229,7 @@ pub struct SchedAttr {
     pub uclamp_min: u16,
     /// Requested utilisation ceiling, 0..=1024.
     pub uclamp_max: u16,
-    /// Slice asked for, ns, [`MIN_SLICE_NS`] to [`MAX_SLICE_NS`]; 0: as the scheduler likes. Linux 6.12 hears it.
+    /// Slice asked for, ns, [`MIN_SLICE_NS`] to [`MAX_SLICE_NS`]; 0: the scheduler's own. Used from Linux 6.12 on.
     pub slice_ns: u64,
 }
 
@@ -467,7 +467,7 @@ pub enum Op {
     },
     /// Replaces the program's address space (exec balance happens); the program goes on.
     Exec,
-    /// Waits until all children, and theirs that they waited for, have exited.
+    /// Waits until all children have exited; grandchildren do not count.
     WaitChildren,
     /// wait(): until one more child has exited; nothing if all have been waited for.
     WaitChild,
@@ -517,7 +517,7 @@ pub enum Op {
     AwaitListed(ObjId),
     /// Takes an [`Object::Ticket`] lock or an [`Object::KernelMutex`], holds it for a while and gives it up.
     Serial {
-        /// Index of the [`Object::Ticket`] lock.
+        /// Index of the [`Object::Ticket`] or [`Object::KernelMutex`].
         lock: ObjId,
         /// Work while the lock is held, work ns.
         hold: Amount,
@@ -603,7 +603,7 @@ pub enum CapSource {
 pub struct FrequencyCap {
     /// CPUs; with each all that share its clock.
     pub cpus: CpuMask,
-    /// Highest frequency, kHz: the highest operating point not above it is the last in use.
+    /// Highest frequency, kHz, at least that of the lowest operating point: no higher operating point is used.
     pub max_khz: u32,
     /// Begins at this virtual time, ns.
     pub from_ns: u64,

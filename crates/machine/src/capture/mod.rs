@@ -52,7 +52,7 @@ pub struct CaptureOptions {
     pub debugfs: Option<PathBuf>,
     /// Name of the machine.
     pub name: String,
-    /// Who lends the figures that the tree does not give; the nearest preset if none is named.
+    /// The machine from which the figures come that the tree does not give; the nearest preset if none is named.
     pub like: Option<Machine>,
 }
 

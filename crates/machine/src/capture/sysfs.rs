@@ -10,7 +10,7 @@ use super::kinds::Isa;
 use super::tree::Tree;
 use super::{caches, clocks, energy, idle, kinds, topology, CaptureError, Notes};
 
-/// What of a directory is a sysfs tree.
+/// The sysfs tree in a directory: the directory itself, or its `sys`.
 pub(super) fn find_sysfs(root: &Path) -> Result<Tree, CaptureError> {
     let trees = [root.to_path_buf(), root.join("sys")].map(Tree::new);
     let missing = "devices/system/cpu";

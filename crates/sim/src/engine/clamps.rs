@@ -9,7 +9,7 @@ pub struct ClampLimits {
     pub min: u16,
     /// Greatest `uclamp.max` that takes effect (sched_util_clamp_max), 0 to 1024.
     pub max: u16,
-    /// The minimum of real-time tasks that do not set one: sched_util_clamp_min_rt_default.
+    /// The minimum of real-time tasks that do not set one (sched_util_clamp_min_rt_default), 0 to 1024.
     pub min_rt_default: u16,
 }
 

@@ -365,7 +365,7 @@ impl Engine {
         }
     }
 
-    /// Takes the current task off the CPU; its address space and the state it leaves in.
+    /// Takes the current task off the CPU; returns its address space and the state it leaves in.
     fn put_current(&mut self, cpu: CpuId) -> (Option<u32>, SwitchState) {
         let Some(task) = self.cpus[cpu as usize].curr.take() else { return (None, SwitchState::Runnable) };
         let t = &mut self.tasks[task as usize];

@@ -78,7 +78,7 @@ const INSTANT_EVENTS_MAX: u64 = 10_000_000;
 /// Reschedules of one instant after which time is taken to stand still.
 const INSTANT_RESCHEDS_MAX: u64 = 1_000_000;
 
-/// CPUs of a machine from which on memory is prefetched.
+/// Machines of this many CPUs and more are simulated with prefetching: the host's caches do not hold their state.
 const LARGE: usize = 64;
 
 /// The cpufreq governor of a run.
@@ -143,9 +143,10 @@ pub struct Config {
     pub pipe_eager_writer_wake: bool,
     /// Kernel locks that make threads wait.
     pub locks: LockCosts,
-    /// A run whose workload has no duration of its own fails if it takes longer, ns of virtual time.
+    /// A run whose workload has no duration of its own fails if it takes longer, ns of virtual time. A workload whose
+    /// duration is longer is refused.
     pub max_time_ns: Time,
-    /// The run fails if it takes more events.
+    /// The run fails when it has taken this many events.
     pub max_events: u64,
     /// Ambient temperature, thousandths of a degree Celsius; none: as the machine file says. Has no effect on a machine
     /// without thermal figures.
@@ -155,7 +156,7 @@ pub struct Config {
     pub energy_every_ns: Option<u64>,
     /// Whether the scheduler reports its load-tracking signals ([`EventKind::Signals`]). Not part of the run's hash.
     pub signals: bool,
-    /// How often [`Scheduler::audit`] is consulted, ns of virtual time.
+    /// Time between two calls of [`Scheduler::audit`], ns of virtual time.
     pub audit_every_ns: u64,
 }
 
@@ -190,7 +191,7 @@ pub struct Engine {
     env: Env,
     now: Time,
     queue: Queue,
-    /// More than the caches of the host are known to hold.
+    /// The machine has at least [`LARGE`] CPUs.
     is_large: bool,
     nr_events: u64,
     cpus: Vec<Cpu>,
@@ -223,7 +224,7 @@ pub struct Engine {
     cache_model: CacheModel,
     /// CPUs to reschedule at the end of the instant.
     flagged: Vec<u64>,
-    /// Interrupts taken so far, by device.
+    /// Periods drawn so far, by device.
     device_draws: Vec<u64>,
     nr_spaces: u32,
     /// Live threads that keep the run alive.

@@ -113,7 +113,7 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Inlined, for a `What` that is put together in memory and passed on is waited for.
+    /// Inlined: an [`EngineEvent`] that is passed on is put together in memory first, and reading it back waits.
     #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, what: EngineEvent) {
         self.seq += 1;

@@ -134,7 +134,7 @@ impl Engine {
         self.queue.push(self.now + thermal.step_ns, EngineEvent::Heat);
     }
 
-    /// The hottest that each node has been.
+    /// Reports the temperatures of the nodes to the meters, which keep the highest.
     pub(super) fn note_heat(&mut self) {
         let Some(heat) = &self.heat else { return };
         let temps = (0..heat.temps.len()).map(|i| heat.milli_c(i));

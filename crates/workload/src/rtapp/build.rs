@@ -26,7 +26,7 @@ use objects::{Kind, Objects};
 /// remains is the stack and the log line it formats.
 const FOOTPRINT_KIB: u32 = 8;
 
-/// Most steps of all templates: a million threads of 20 events each. Each is looked at a few times before the run.
+/// Most steps of all templates together: a million threads of 40 steps each. Validation goes through them a few times.
 const MAX_STEPS: u64 = 40_000_000;
 
 /// Everything a program is built from.

@@ -24,11 +24,11 @@ pub enum Problem {
     /// A step or an interrupt names an object that does not exist.
     #[error("`{task}` uses object {object}, which does not exist")]
     NoSuchObject {
-        /// Name of the thread template.
+        /// Name of the thread template or interrupt.
         task: String,
-        /// Step at which it occurs; none: the template as a whole.
+        /// Step at which it occurs; `None`: an interrupt names the object.
         step: Option<Step>,
-        /// Index of the object that does not exist or has another kind.
+        /// Index of the object that does not exist.
         object: ObjId,
     },
     /// A step or an object reports to a series that does not exist.
@@ -46,7 +46,7 @@ pub enum Problem {
     NoSuchPhase {
         /// Name of the thread template.
         task: String,
-        /// Step at which it occurs; none: the template as a whole.
+        /// Step at which it occurs; `None` if it is not in a program.
         step: Option<Step>,
         /// Index of the phase that does not exist.
         phase: PhaseId,
@@ -54,11 +54,11 @@ pub enum Problem {
     /// A step uses an object of another kind than it needs.
     #[error("`{task}` uses object {object} as a {wanted}, but it is a {found}")]
     WrongObject {
-        /// Name of the thread template.
+        /// Name of the thread template or interrupt.
         task: String,
-        /// Step at which it occurs; none: the template as a whole.
+        /// Step at which it occurs; `None`: an interrupt names the object.
         step: Option<Step>,
-        /// Index of the object that does not exist or has another kind.
+        /// Index of the object.
         object: ObjId,
         /// Kind of the object that the step needs.
         wanted: &'static str,
@@ -112,7 +112,7 @@ pub enum Problem {
     /// A CPU that the machine lacks.
     #[error("`{subject}` names CPU {cpu}, but the machine has 0 to {last}")]
     NoSuchCpu {
-        /// The template or group, as named in messages.
+        /// The template, interrupt or frequency cap, as named in messages.
         subject: String,
         /// The CPU id that does not exist.
         cpu: CpuId,
