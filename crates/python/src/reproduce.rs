@@ -63,8 +63,8 @@ impl Reproduction {
     /// One row for each published row, with the fields of the command's csv: what it is (`mail`, `id`, `machine`,
     /// `benchmark`, `params`, `metric`, `unit`), theirs (`published_base`, `published_test`, `published_pct`,
     /// `published_sigma_pct`), ours (`base`, `test`, `improvement_pct` with its 95 % interval `ci95_lo` to `ci95_hi`, from
-    /// `n` pairs of runs), and the verdict (`kind`, `base_kind`, `test_kind`, `hit`, `why`). Percentages are of base,
-    /// positive is better; null: not available.
+    /// `n` pairs of runs), and the verdict (`kind`, `base_kind`, `test_kind`, `hit`, `why`), with a `note`. Percentages are of
+    /// base, positive is better; null: not available.
     #[getter]
     fn table(&self) -> Table {
         let rows = &self.result.rows;

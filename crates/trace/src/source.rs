@@ -40,11 +40,12 @@ impl<S: EventSource + ?Sized> EventSource for Box<S> {
 }
 
 /// The note that `unknown` events were skipped; `None` if `unknown` is 0.
-pub(crate) fn passed_over(unknown: u64) -> Option<String> {
+pub(crate) fn skipped_note(unknown: u64) -> Option<String> {
     (unknown > 0).then(|| format!("{unknown} events of other kinds were passed over"))
 }
 
-/// Whether the bits of an event's `common_flags` tell of a hard interrupt, a soft one, or an NMI.
+/// Whether an event's `common_flags` say that it happened in a hard interrupt, a soft one or an NMI
+/// (TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ, TRACE_FLAG_NMI).
 pub(crate) fn in_interrupt(common_flags: u64) -> bool {
     common_flags & (0x08 | 0x10 | 0x40) != 0
 }

@@ -28,7 +28,7 @@ use line::digits;
 pub(crate) use line::Line;
 
 use crate::names::OURS;
-use crate::source::{passed_over, push_sanitized};
+use crate::source::{push_sanitized, skipped_note};
 use crate::EventSource;
 use running::Running;
 
@@ -283,7 +283,7 @@ impl<R: BufRead> EventSource for Reader<R> {
                 self.name, self.gone
             ));
         }
-        notes.extend(passed_over(self.unknown).map(|note| format!("{}: {note}", self.name)));
+        notes.extend(skipped_note(self.unknown).map(|note| format!("{}: {note}", self.name)));
         notes
     }
 

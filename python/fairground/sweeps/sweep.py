@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 METADATA_KEY = b"fairground"
 #: Least number of runs that are passed to the compiled half at a time.
 RUNS_AT_ONCE = 1000
-#: For each thread.
+#: The same for each thread.
 RUNS_PER_THREAD = 64
 
 #: Messages of runs without a result, by position: a limit has ended them, and the next start makes them again.
@@ -81,21 +81,21 @@ def sweep(
     KeyboardInterrupt
         Ctrl-C. Finished runs are kept.
     """
-    experiment = _understood(experiment)
+    experiment = _as_experiment(experiment)
     experiment.ensure_size(confirm)
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs {jobs}: expected 1 or more")
-    with _opened(store or default_store(experiment.name)) as kept:
-        experiment = _with_its_points(experiment, kept)
+    with _open_store(store or default_store(experiment.name)) as kept:
+        experiment = _with_drawn_points(experiment, kept)
         keys = experiment.keys()
         if retry:
             kept.forget(keys, [position for position, _ in kept.results(keys).failures])
         if client is None:
-            found = _made(kept, keys, lambda missing: _carry_out_here(experiment, kept, missing, jobs))
+            found = _complete(kept, keys, lambda missing: _carry_out_here(experiment, kept, missing, jobs))
         else:
             executor = _executor(client)
-            found = _made(kept, keys, lambda missing: _carry_out(experiment, kept, keys, missing, executor))
-        return Sweep._of(experiment, *found)
+            found = _complete(kept, keys, lambda missing: _carry_out(experiment, kept, keys, missing, executor))
+        return Sweep._from_results(experiment, *found)
 
 
 def look(
@@ -107,13 +107,13 @@ def look(
 
     Parameters and errors are those of :func:`sweep`.
     """
-    experiment = _understood(experiment)
+    experiment = _as_experiment(experiment)
     experiment.ensure_size(confirm)
-    with _opened(store or default_store(experiment.name), read_only=True) as kept:
-        experiment = _with_its_points(experiment, kept)
+    with _open_store(store or default_store(experiment.name), read_only=True) as kept:
+        experiment = _with_drawn_points(experiment, kept)
         results = kept.results(experiment.keys())
         _warn(what for _, what in results.damaged)
-        return Sweep._of(experiment, results, {})
+        return Sweep._from_results(experiment, results, {})
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ class Sweep:
     notes: tuple[str, ...]
 
     @classmethod
-    def _of(cls, experiment: Experiment, results: Results, without_result: WithoutResult) -> Sweep:
-        """What is on record of it, and the runs of this start that have no result."""
+    def _from_results(cls, experiment: Experiment, results: Results, without_result: WithoutResult) -> Sweep:
+        """The sweep of these stored results; `without_result`: the runs of this start that have none."""
         table = _table(experiment, results)
         failed = sorted([*results.failures, *without_result.items()])
         failures = _columns(experiment, [position for position, _ in failed])
@@ -196,7 +196,7 @@ def default_store(name: str) -> Path:
     return root / "sweeps" / (quote(name, safe=" ") or "unnamed")
 
 
-def _understood(experiment: Experiment | str | os.PathLike[str] | Mapping[str, Any]) -> Experiment:
+def _as_experiment(experiment: Experiment | str | os.PathLike[str] | Mapping[str, Any]) -> Experiment:
     if isinstance(experiment, Experiment):
         return experiment
     if isinstance(experiment, Mapping):
@@ -213,7 +213,7 @@ def _executor(client: Any) -> Executor:
     return Farm(client)
 
 
-def _opened(path: str | os.PathLike[str], *, read_only: bool = False) -> Store:
+def _open_store(path: str | os.PathLike[str], *, read_only: bool = False) -> Store:
     store = Store(path, read_only=read_only)
     _warn(store.warnings)
     return store
@@ -224,7 +224,7 @@ def _warn(texts: Iterable[str]) -> None:
         warnings.warn(text, StoreWarning, stacklevel=4)
 
 
-def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
+def _with_drawn_points(experiment: Experiment, store: Store) -> Experiment:
     """The experiment with the points that its first start drew.
 
     Another version of a library may draw other points; a sweep that was begun goes on with its first points.
@@ -242,10 +242,10 @@ def _with_its_points(experiment: Experiment, store: Store) -> Experiment:
     return experiment
 
 
-def _made(
+def _complete(
     store: Store, keys: RunKeys, carry_out: Callable[[list[int]], WithoutResult]
 ) -> tuple[Results, WithoutResult]:
-    """Makes missing and damaged results, and returns all."""
+    """Makes missing results, replaces damaged ones, and returns all; in three attempts at most."""
     without_result: WithoutResult = {}
     for _ in range(3):
         if missing := store.missing(keys):
@@ -281,7 +281,7 @@ Column = tuple[int, RunSpec, list[int]]
 
 
 def _by_point(experiment: Experiment, missing: list[int]) -> Iterator[Column]:
-    """The runs at these positions, ascending."""
+    """The runs at these positions, which ascend, by their points."""
     points = groupby(missing, key=lambda position: position // experiment.seeds)
     specs = enumerate(experiment.points_specs())
     for point, positions in points:
@@ -348,7 +348,7 @@ def _table(experiment: Experiment, results: Results) -> pa.Table:
         "name": experiment.name,
         "design": experiment.design,
         "seeds": experiment.seeds,
-        "axes": [_described(axis) for axis in experiment.axes],
+        "axes": [_axis_metadata(axis) for axis in experiment.axes],
         "metrics": metrics,
     }
     metadata = {METADATA_KEY: json.dumps(about, sort_keys=True).encode()}
@@ -368,14 +368,14 @@ def _columns(experiment: Experiment, positions: list[int]) -> dict[str, Any]:
             position = next(wanted, None)
     columns: dict[str, Any] = {}
     for i, axis in enumerate(experiment.axes):
-        of = _type(axis)
+        of = _arrow_type(axis)
         values = (row[i] for row in rows)
         columns[axis.name] = pa.array([str(v) if of == pa.string() else v for v in values], of)
     columns["seed"] = pa.array([at % experiment.seeds + 1 for at in positions], pa.uint64())
     return columns
 
 
-def _type(axis: Axis) -> pa.DataType:
+def _arrow_type(axis: Axis) -> pa.DataType:
     levels = axis.levels
     if levels is not None and all(isinstance(level, bool) for level in levels):
         return pa.bool_()
@@ -384,9 +384,9 @@ def _type(axis: Axis) -> pa.DataType:
     return pa.string()
 
 
-def _described(axis: Axis) -> dict[str, Any]:
+def _axis_metadata(axis: Axis) -> dict[str, Any]:
     about: dict[str, Any] = {"name": axis.name, "kind": axis.kind}
     if axis.levels is None:
         return {**about, "low": axis.low, "high": axis.high, "log": axis.log}
-    of = _type(axis)
+    of = _arrow_type(axis)
     return {**about, "levels": [str(v) if of == pa.string() else v for v in axis.levels]}

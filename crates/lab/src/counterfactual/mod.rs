@@ -444,6 +444,7 @@ impl<'m> Counterfactual<'m> {
             (*depends, cpu_of(past.select(placing, None).as_ref(), prev))
         };
         let mut answers: Vec<(Confidence, CpuId)> = states.map(cpu).collect();
+        // The state in which everything had run before the recording.
         let everything = self.depends_on.iter().position(|depends| *depends == Confidence::Before);
         if self.hypotheses[0].may_be_queued(placing.task) {
             answers.push((Confidence::Queued, prev));
@@ -453,7 +454,9 @@ impl<'m> Counterfactual<'m> {
             answers.push((Confidence::Balance, cpu_of(verdict.as_ref(), prev)));
         }
         let Some(everything) = everything else { return answers };
-        // wake_wide(): true if one of the two tasks has switched wakees often, and the other much more often.
+        // wake_wide() is true if one of the two tasks has switched wakees often (sd_llc_size), and the other so many times
+        // more often. Both counts lie between those of the two states: also ask where one is just large enough and the
+        // other as large as possible, which makes it true if anything does.
         let (low, high) = (self.hypotheses[0].flips(placing), self.hypotheses[everything].flips(placing));
         let often = |n: usize| {
             self.hypotheses[0].cpu(placing.this_cpu).sd_llc_size.clamp(low[n].min(high[n]), high[n].max(low[n]))

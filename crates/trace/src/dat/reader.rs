@@ -8,7 +8,7 @@ use super::decoder::EventText;
 use super::layout::{CpuPart, FileHeader, Layout};
 use super::stream::{FileContext, Stream, StreamFaults};
 use super::{v6, v7};
-use crate::source::passed_over;
+use crate::source::skipped_note;
 use crate::text::{Thread, TraceError, TraceEvent};
 use crate::EventSource;
 
@@ -138,7 +138,7 @@ impl<R: ReadAt> EventSource for DatReader<R> {
             let cpus = self.streams.iter().filter(|s| s.faults.cut > 0).count();
             notes.push(format!("the file is cut off: {cut} bytes of events of {cpus} CPUs are missing"));
         }
-        notes.extend(passed_over(self.unknown));
+        notes.extend(skipped_note(self.unknown));
         notes.iter().map(|note| format!("{}: {note}", self.name)).collect()
     }
 

@@ -10,7 +10,8 @@ use crate::TraceError;
 const CHUNK: u64 = 256 << 10;
 /// Bytes of all CPUs together that are read ahead.
 const AHEAD: u64 = 32 << 20;
-/// Bytes of a compressed chunk and of what it was, and pages of that; trace-cmd makes chunks of ten.
+/// Most bytes of a chunk, compressed or not, and most pages of one that is not compressed; trace-cmd makes chunks of ten
+/// pages.
 const PACKED_MAX: u64 = 16 << 20;
 const PACKED_PAGES_MAX: u64 = 1024;
 
@@ -23,16 +24,17 @@ pub struct Stream {
     part: CpuPart,
     /// Bytes read of the part.
     read: u64,
-    /// Chunks to come, if the part is compressed and has begun.
+    /// Chunks that are still to be read; `None` if the part is not compressed, or nothing of it has been read.
     chunks: Option<u64>,
-    /// One of them, and what size it becomes.
+    /// The chunk read last: its compressed bytes, and its size uncompressed.
     chunk: (Vec<u8>, usize),
     /// The most bytes that chunks of this part have taken.
     reserved: u64,
     buffer: Vec<u8>,
-    /// Behind the present page, in the buffer.
+    /// Where the present page ends in the buffer.
     page_end: usize,
     page: Page,
+    /// Start and end of the last record in the buffer.
     record: (usize, usize),
     /// Faults found so far, for notes.
     pub faults: StreamFaults,
@@ -45,7 +47,7 @@ pub struct StreamFaults {
     pub lost: u64,
     /// Times that an unknown number of them was lost.
     pub lost_unknown: u64,
-    /// Pages whose rest had to be passed over.
+    /// Pages that were skipped, whole or from a fault on.
     pub damaged: u64,
     /// Bytes that should be in the file and are not.
     pub cut: u64,
@@ -56,7 +58,7 @@ pub struct FileContext<'a> {
     pub name: &'a str,
     pub from: &'a dyn ReadAt,
     pub layout: &'a Layout,
-    /// Bytes that buffers of compressed chunks take.
+    /// Bytes that the chunks of all CPUs take.
     pub memory: &'a mut u64,
 }
 
@@ -135,9 +137,9 @@ impl Stream {
         };
         // Each chunk stands by itself: after one that is damaged comes the next.
         while self.next_chunk(shared)? {
-            let (packed, before) = &self.chunk;
-            if unpack(packing, packed, *before, &mut self.buffer).is_err() {
-                self.faults.damaged += (*before as u64).div_ceil(shared.layout.page_size).max(1);
+            let (packed, unpacked) = &self.chunk;
+            if unpack(packing, packed, *unpacked, &mut self.buffer).is_err() {
+                self.faults.damaged += (*unpacked as u64).div_ceil(shared.layout.page_size).max(1);
                 self.buffer.clear();
             }
             if !self.buffer.is_empty() {
@@ -174,23 +176,23 @@ impl Stream {
         let (start, end) =
             (at.saturating_add(self.read), at.saturating_add(size).saturating_add(CHUNKS).min(size_of_file));
         let mut input = Input { name: shared.name, from: shared.from, order: shared.layout.order, at: start, end };
-        let Ok((left, packed, before)) = chunk_header(&mut input, self.chunks) else { return Ok(self.end_here()) };
+        let Ok((left, packed, unpacked)) = chunk_header(&mut input, self.chunks) else { return Ok(self.end_here()) };
         if left == 0 {
             return Ok(false);
         }
         let most = PACKED_MAX.min(PACKED_PAGES_MAX * shared.layout.page_size);
-        if packed > most || before > most {
+        if packed > most || unpacked > most {
             let most = format!("a chunk of at most {most} bytes");
-            return Err(input.damaged(start, most, packed.max(before).to_string()));
+            return Err(input.damaged(start, most, packed.max(unpacked).to_string()));
         }
-        self.reserve(shared, packed + before, start)?;
+        self.reserve(shared, packed + unpacked, start)?;
         let Ok(bytes) = input.bytes(packed, "a chunk") else { return Ok(self.end_here()) };
-        self.chunk = (bytes, before as usize);
+        self.chunk = (bytes, unpacked as usize);
         (self.chunks, self.read) = (Some(left - 1), input.at - at);
         Ok(true)
     }
 
-    /// The file is cut off within this part: there is no more.
+    /// Ends the part where the file is cut off within it; returns false, as at any end.
     fn end_here(&mut self) -> bool {
         self.faults.cut = self.part.size.saturating_add(CHUNKS).saturating_sub(self.read).max(1);
         self.part.size = 0;
@@ -213,7 +215,8 @@ impl Stream {
     }
 }
 
-/// Chunks to come with this one, and its size compressed and not. `left`: chunks to come, if that has been read.
+/// Reads the head of a chunk: how many chunks are left with this one, its size compressed, and its size uncompressed.
+/// `left`: how many are left; `None` if the file is still to say it.
 fn chunk_header(input: &mut Input, left: Option<u64>) -> Result<(u64, u64, u64), TraceError> {
     let left = match left {
         Some(left) => left,

@@ -9,7 +9,7 @@ use super::ids::{clock, packet};
 use super::packets::{PacketError, Packets};
 use super::sorter::{OwnedThread, PendingEvent, PendingKind};
 use super::wire::{varint, Fault, Fields, Wire};
-use crate::source::passed_over;
+use crate::source::skipped_note;
 use crate::{EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
 
 /// Threads whose names are remembered.
@@ -199,7 +199,7 @@ impl<R: BufRead> EventSource for PerfettoReader<R> {
             notes.push(format!("{file}: events are on a clock whose offset to other clocks is unknown"));
         }
         notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{file}: {n} {what}")));
-        notes.extend(passed_over(bundles.unknown).map(|note| format!("{file}: {note}")));
+        notes.extend(skipped_note(bundles.unknown).map(|note| format!("{file}: {note}")));
         notes
     }
 
