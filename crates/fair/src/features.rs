@@ -1,8 +1,10 @@
 //! Scheduler names: `fair:PRESET+feature-feature`, and the table of features behind them.
 //!
 //! ```text
-//! name    = ["fair:"] PRESET { "+" FEATURE [ "=" VALUE ] | "-" FEATURE }
+//! name    = "fair" | "fair:" CHANGES | ["fair:"] PRESET CHANGES
+//! CHANGES = { "+" FEATURE [ "=" VALUE ] | "-" FEATURE }
 //! ```
+//! Without a preset the newest release is meant: `fair` and `fair:` are `fair:v7.3` as long as that is the last one.
 //! A release without a preset of its own (`v6.5`, `v5.10.7`) runs as the last one before it, and [`Features::notes`]
 //! names what is known to differ.
 //!
@@ -10,6 +12,7 @@
 //! preset names contain dashes themselves, so each is read as the longest known name that ends where the text ends or
 //! where `+`, `-` or `=` follows: `v5.9+asym-prev-first-wa-prev-idle` switches one on and one off.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use fairground_machine::nearest;
@@ -31,6 +34,24 @@ pub struct Features {
 /// All features, in the table's order.
 pub fn features() -> &'static [FeatureInfo] {
     &FEATURES
+}
+
+/// The feature of this name.
+///
+/// # Errors
+/// If there is none.
+pub fn feature(name: &str) -> Result<(usize, &'static FeatureInfo), FairError> {
+    match find(name) {
+        Some(id) => Ok((id, &FEATURES[id])),
+        None => Err(unknown_feature(name, name)),
+    }
+}
+
+/// What feature `id` needs or excludes: `needs asym-scan`, or `landed needs sis-merged` if only that value does.
+pub fn relations(id: usize) -> Vec<String> {
+    let of = |r: &&Rule| r.feature == id;
+    let value = |r: &Rule| r.value.map_or_else(String::new, |v| format!("{} ", presets::word(id, v as u8)));
+    RULES.iter().filter(of).map(|r| format!("{}{} {}", value(r), r.relation, FEATURES[r.other].name)).collect()
 }
 
 /// What a feature requires or forbids when it has another value than 0, or this very one.
@@ -147,19 +168,34 @@ impl Features {
         Features { preset, values: preset.values(), stands_for }
     }
 
-    /// Reads a scheduler name, with or without `fair:`.
+    /// The features of the newest release.
+    pub fn newest() -> Features {
+        Self::of(Preset::newest(), None)
+    }
+
+    /// Reads a scheduler name, with or without `fair:`. Without a preset the newest release is meant.
     ///
     /// # Errors
     /// Unknown names (with the nearest valid one), values a feature does not have, a feature named twice, features
     /// that exclude or miss each other, and features that this version cannot honour.
     pub fn parse(text: &str) -> Result<Features, FairError> {
         let body = presets::current_name(text.strip_prefix("fair:").unwrap_or(text));
-        let (mut features, rest) = Self::start(&body).ok_or_else(|| {
+        let newest = || changes_of_newest(text).map(|changes| (Self::newest(), changes));
+        let (mut features, rest) = newest().or_else(|| Self::start(&body)).ok_or_else(|| {
             let given = body.split('+').next().unwrap_or(&body);
             unknown_preset(given, text)
         })?;
         features.changes(rest, text)?;
         Ok(features)
+    }
+
+    /// A scheduler name with its preset: `fair:` and `fair` are completed to the newest release, `fair:v7.3`, as is
+    /// `fair:+slice-700`. Other names are returned as they are.
+    pub fn full_name(text: &str) -> Cow<'_, str> {
+        match changes_of_newest(text) {
+            Some(changes) => Cow::Owned(format!("fair:{}{changes}", Preset::newest().name)),
+            None => Cow::Borrowed(text),
+        }
     }
 
     /// The same with further changes, written as in a name: `+feature`, `-feature`, `+feature=value`.
@@ -256,6 +292,11 @@ impl Features {
         FEATURES[id].values.get(usize::from(self.get(id))) == Some(&word)
     }
 
+    /// The word for the value of feature `id`: `0` or `1` for a switch.
+    pub fn word(&self, id: usize) -> &'static str {
+        presets::word(id, self.get(id))
+    }
+
     /// Name of the preset that these features are based on.
     pub fn preset_name(&self) -> &'static str {
         self.preset.name
@@ -279,11 +320,15 @@ impl Features {
 
     /// What every output must say of it: that it is not quite what was asked for.
     pub fn notes(&self) -> Vec<String> {
-        let note = self.stands_for.as_ref().map(|asked| {
+        self.stands_for_note().into_iter().chain(self.without_effect()).collect()
+    }
+
+    /// What is known of the release that was asked for, if it has no preset and the one before it stands for it.
+    pub fn stands_for_note(&self) -> Option<String> {
+        self.stands_for.as_ref().map(|asked| {
             let differs = differences(self.preset.release(), asked);
             format!("{asked} has no preset and runs as {}; {differs}", self.preset.name)
-        });
-        note.into_iter().chain(self.without_effect()).collect()
+        })
     }
 
     /// Names what the kernel has and this version has no code for.
@@ -323,6 +368,12 @@ impl fmt::Debug for Features {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Features({self})")
     }
+}
+
+/// The changes in a name without a preset, which means the newest release: `fair`, `fair:`, `fair:+slice-700`.
+fn changes_of_newest(text: &str) -> Option<&str> {
+    let changes = if text == "fair" { "" } else { text.strip_prefix("fair:")? };
+    (changes.is_empty() || changes.starts_with(['+', '-'])).then_some(changes)
 }
 
 /// Describes the known differences between a preset's release and the release `asked`.

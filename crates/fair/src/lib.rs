@@ -6,7 +6,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`features`](Features), [`presets`](Preset), `timeline` | scheduler names, the table of features, what each release has |
+//! | [`features`](Features), [`presets`](Preset), `timeline`, `feature_details` | scheduler names, the table of features, what each release has, where a feature acts |
 //! | [`Topology`] | machine -> scheduling domains and groups (spec 1) |
 //! | [`ffi`] | Rust twins of `policy/fg.h`, written by build.rs |
 //! | `world` | the policy's structs of a machine, and its functions as methods |
@@ -29,6 +29,8 @@
 //! ```
 
 mod error;
+mod feature_details;
+mod feature_diff;
 mod features;
 pub mod ffi;
 mod offline;
@@ -43,7 +45,9 @@ mod why;
 mod world;
 
 pub use error::FairError;
-pub use features::{features, Features};
+pub use feature_details::{feature_details, FeatureDetails, Visible};
+pub use feature_diff::{feature_diff, FeatureChange};
+pub use features::{feature, features, relations, Features};
 pub use ffi::FeatureInfo;
 pub use offline::{
     keeps_sleepers, note_words, pelt_averages, pelt_update, Affinity, BalanceInput, BalanceResult, GroupRing,
@@ -53,6 +57,7 @@ pub use presets::{Preset, PRESETS};
 pub use rules::{balance_rule_title, balance_rules, rule_name, rule_title, rules};
 pub use scheduler::Fair;
 pub use sequence::{DeadlineQueue, VruntimeQueue};
+pub use timeline::{release_changes, Release};
 pub use topology::{CpuMasks, Options, Topology};
 pub use why::{note_text, reasons};
 pub use world::Pointers;

@@ -176,6 +176,12 @@ impl Preset {
         PRESETS.iter().find(|p| p.name == name)
     }
 
+    /// The preset of the newest release.
+    pub fn newest() -> &'static Preset {
+        let newest = |best: &'static Preset, p: &'static Preset| if p.release > best.release { p } else { best };
+        PRESETS.iter().filter(|p| p.is_release()).fold(&PRESETS[0], newest)
+    }
+
     /// The release preset nearest to a release that has none of its own: the last one not after it.
     pub(crate) fn nearest_to(release: Release) -> Option<&'static Preset> {
         PRESETS.iter().rfind(|p| p.is_release() && p.release <= release)
@@ -219,11 +225,15 @@ impl Preset {
 
     /// The word for this preset's value of feature `id`: `0` or `1` for a switch.
     pub fn word(&self, id: usize) -> &'static str {
-        let value = self.values().value[id];
-        match FEATURES[id].values.get(usize::from(value)) {
-            Some(word) => word,
-            None => ["0", "1"][usize::from(value != 0)],
-        }
+        word(id, self.values().value[id])
+    }
+}
+
+/// The word for a value of feature `id`: `0` or `1` for a switch.
+pub(crate) fn word(id: usize, value: u8) -> &'static str {
+    match FEATURES[id].values.get(usize::from(value)) {
+        Some(word) => word,
+        None => ["0", "1"][usize::from(value != 0)],
     }
 }
 

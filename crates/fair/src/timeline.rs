@@ -249,6 +249,12 @@ pub fn entries(row: &str) -> impl Iterator<Item = (Release, &str)> {
     })
 }
 
+/// The releases that changed feature `name`, oldest first, with the value from then on; `v5.4` is what 5.4 had already.
+/// Empty for a feature that no release has.
+pub fn release_changes(name: &str) -> Vec<(Release, &'static str)> {
+    TIMELINES.iter().find(|row| row.0 == name).map_or_else(Vec::new, |row| entries(row.1).collect())
+}
+
 /// The value that a row gives a release; none before its first entry.
 pub fn value_in(row: &str, release: Release) -> Option<&str> {
     entries(row).take_while(|(from, _)| *from <= release).last().map(|(_, value)| value)

@@ -30,6 +30,26 @@ fn every_preset_can_be_asked_for() {
     }
 }
 
+/// The preset with the highest numbers, in whatever order the table is.
+#[test]
+fn a_name_without_a_preset_is_the_newest_release() {
+    let numbers = |name: &str| -> Option<Vec<u32>> {
+        name.strip_prefix('v')?.split('.').map(|number| number.parse().ok()).collect()
+    };
+    let newest = PRESETS.iter().filter_map(|p| numbers(p.name)).max().unwrap();
+    let newest = format!("fair:v{}.{}", newest[0], newest[1]);
+    assert_eq!(Features::newest().to_string(), newest);
+    for (text, changes) in [("fair", ""), ("fair:", ""), ("fair:-slice-700+feec=delta", "+feec=delta-slice-700")] {
+        assert_eq!(canonical(text), format!("{newest}{changes}"));
+    }
+    assert_eq!(Features::full_name("fair:-slice-700"), format!("{newest}-slice-700"));
+    for text in ["fair:v5.9", "fair:no-such-preset", "linux:", "fare:", ""] {
+        assert_eq!(Features::full_name(text), text);
+    }
+    assert!(error("").starts_with("unknown preset"));
+    assert!(error("fair:+slice-70").contains("did you mean `slice-700`?"));
+}
+
 #[test]
 fn kernels_of_a_mail_may_be_named_by_its_number() {
     assert_eq!(canonical("fair:003-ufc-cap-inversion"), "fair:misfit-unlink-ufc-cap-inversion");
