@@ -252,3 +252,19 @@ def test_what_there_is_can_be_listed():
     assert "v6.12" in fg.presets().to_pandas().name.tolist()
     features = fg.features().to_pandas().set_index("name")
     assert features.loc["lb-p06", "mail"] == "lb-rework"
+    assert features.loc["newidle-fail", "functions"].startswith("sched_balance_newidle")
+    assert features.loc["newidle-fail", "described"] == "docs/spec/placement-new.md 5.2"
+
+
+def test_two_presets_differ_in_what_changed_between_them():
+    changed = fg.feature_diff("v5.10", "fair:v5.11").to_pandas().set_index("name")
+    assert changed.loc["numa-imb", ["base", "test", "changed_by"]].tolist() == ["pair", "quarter", "v5.11"]
+    assert len(changed) == 4
+    with pytest.raises(fg.InputError, match="did you mean"):
+        fg.feature_diff("v6.l2", "v6.12")
+
+
+def test_a_scheduler_without_a_preset_is_the_newest_release():
+    newest = fg.run("hikey960", "sched-pipe:loops=10", "fair:")
+    assert newest.sched in {f"fair:{name}" for name in fg.presets().to_pandas().name}
+    assert newest.hash == fg.run("hikey960", "sched-pipe:loops=10", newest.sched).hash

@@ -25,6 +25,7 @@ mod table;
 mod whatif;
 mod workload;
 
+use fairground_fair::Features;
 use pyo3::prelude::*;
 
 /// The compiled half of the package.
@@ -61,7 +62,7 @@ mod _fairground {
     #[pymodule_export]
     use super::workload::Workload;
     #[pymodule_export]
-    use super::{features, presets, serve_worker};
+    use super::{feature_diff, features, presets, serve_worker};
 
     use super::*;
 
@@ -85,13 +86,34 @@ fn presets() -> table::Table {
 #[pyfunction]
 fn features() -> table::Table {
     let rows = fairground_fair::features();
+    let details = || rows.iter().map(|f| fairground_fair::feature_details(f.name));
+    let section = |(page, section): (&str, &str)| format!("{page} {section}");
     table::Table::from_columns(vec![
         ("name", table::texts(rows.iter().map(|f| f.name))),
         ("mail", table::texts(rows.iter().map(|f| f.mail))),
         ("since", table::texts(rows.iter().map(|f| f.since))),
         ("ready", table::booleans(rows.iter().map(|f| f.ready))),
+        ("functions", table::texts(details().map(|d| d.map_or("", |d| d.functions)))),
+        ("shows", table::texts(details().map(|d| d.and_then(|d| d.shows()).unwrap_or_default()))),
+        ("described", table::texts(details().map(|d| d.map(|d| d.page()).map_or_else(String::new, section)))),
         ("meaning", table::texts(rows.iter().map(|f| f.text))),
     ])
+}
+
+/// The features in which two presets or schedulers differ: one row each.
+#[pyfunction]
+#[pyo3(signature = (base, test))]
+fn feature_diff(base: &str, test: &str) -> PyResult<table::Table> {
+    let read = |name: &str| Features::parse(name).map_err(|e| errors::input(e));
+    let rows = fairground_fair::feature_diff(&read(base)?, &read(test)?);
+    Ok(table::Table::from_columns(vec![
+        ("name", table::texts(rows.iter().map(|row| row.feature.name))),
+        ("base", table::texts(rows.iter().map(|row| row.base))),
+        ("test", table::texts(rows.iter().map(|row| row.test))),
+        ("changed_by", table::texts(rows.iter().map(|row| row.to_string()))),
+        ("ready", table::booleans(rows.iter().map(|row| row.feature.ready))),
+        ("meaning", table::texts(rows.iter().map(|row| row.feature.text))),
+    ]))
 }
 
 /// Makes the run on standard input, in a worker process of this interpreter. Ends the process.

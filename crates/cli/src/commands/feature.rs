@@ -1,9 +1,12 @@
 //! `fairground feature`.
 
+mod diff;
+mod show;
+
 use std::fmt::Write;
 
 use clap::{Subcommand, ValueEnum};
-use fairground_fair::{features, FeatureInfo, Preset, PRESETS};
+use fairground_fair::{features, FeatureInfo, Preset, Release, PRESETS};
 use serde_json::{json, Map, Value};
 
 use crate::error::{End, Failure};
@@ -21,9 +24,28 @@ pub enum FeatureCommand {
         #[arg(long, value_enum, default_value_t)]
         format: ListFormat,
     },
+    /// Show one feature: what it changes, in which function of the kernel, its values by release and preset
+    Show {
+        /// Name of the feature, for example protect
+        name: String,
+        /// How to print it
+        #[arg(long, value_enum, default_value_t)]
+        format: ListFormat,
+    },
+    /// Compare two presets or names of schedulers: the features that differ, and the releases that changed them
+    Diff {
+        /// A preset or name of a scheduler, for example v6.12 or fair:v6.12+slice-700
+        base: String,
+        /// What to compare with it [default: the newest release]
+        #[arg(default_value = "fair:", hide_default_value = true)]
+        test: String,
+        /// How to print the table
+        #[arg(long, value_enum, default_value_t)]
+        format: ListFormat,
+    },
 }
 
-/// Layouts of the list.
+/// Layouts of the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ListFormat {
     /// For people
@@ -35,10 +57,14 @@ pub enum ListFormat {
 
 impl FeatureCommand {
     pub fn run(self) -> Result<End, Failure> {
-        let FeatureCommand::List { format } = self;
-        print(&match format {
-            ListFormat::Text => text(),
-            ListFormat::Json => format!("{:#}\n", document()),
+        let json = |document: Value| format!("{document:#}\n");
+        print(&match &self {
+            FeatureCommand::List { format: ListFormat::Text } => text(),
+            FeatureCommand::List { format: ListFormat::Json } => json(document()),
+            FeatureCommand::Show { name, format: ListFormat::Text } => show::text(name)?,
+            FeatureCommand::Show { name, format: ListFormat::Json } => json(show::document(name)?),
+            FeatureCommand::Diff { base, test, format: ListFormat::Text } => diff::find(base, test)?.text(),
+            FeatureCommand::Diff { base, test, format: ListFormat::Json } => json(diff::find(base, test)?.document()),
         })?;
         Ok(End::Done)
     }
@@ -96,8 +122,8 @@ fn holders(id: usize, f: &FeatureInfo) -> String {
     parts.join(", ")
 }
 
-/// Ranges of releases among `presets`. A stable tree is named if it differs from its release, as in `not
-/// debian-6.1.192`.
+/// Ranges of releases among `presets`. A stable tree, or the kernel of a mail, is named if it differs from its release,
+/// as in `not debian-6.1.192`.
 fn ranges(presets: &[&Preset]) -> String {
     let releases: Vec<&Preset> = PRESETS.iter().filter(|p| p.is_release()).collect();
     let has = |p: &Preset| presets.iter().any(|q| q.name == p.name);
@@ -111,10 +137,10 @@ fn ranges(presets: &[&Preset]) -> String {
         }
         at += len;
     }
-    for stable in PRESETS.iter().filter(|p| p.is_stable()) {
-        match (has(stable), releases.iter().any(|r| r.same_release(stable) && has(r))) {
-            (true, false) => parts.push(stable.name.into()),
-            (false, true) => parts.push(format!("not {}", stable.name)),
+    for other in PRESETS.iter().filter(|p| !p.is_release()) {
+        match (has(other), releases.iter().any(|r| r.same_release(other) && has(r))) {
+            (true, false) => parts.push(other.name.into()),
+            (false, true) => parts.push(format!("not {}", other.name)),
             _ => {}
         }
     }
@@ -135,8 +161,6 @@ fn document() -> Value {
         .iter()
         .enumerate()
         .map(|(id, f)| {
-            let held: Map<String, Value> =
-                PRESETS.iter().map(|p| (p.name.to_string(), Value::from(p.word(id)))).collect();
             json!({
                 "name": f.name,
                 "mail": f.mail,
@@ -144,9 +168,19 @@ fn document() -> Value {
                 "values": f.values,
                 "ready": f.ready,
                 "text": f.text,
-                "presets": held,
+                "presets": by_preset(id),
             })
         })
         .collect();
     json!({ "schema": SCHEMA, "presets": presets, "features": features })
+}
+
+/// Changes of releases, as `{release, value}`.
+fn changes(releases: &[(Release, &str)]) -> Vec<Value> {
+    releases.iter().map(|(release, value)| json!({ "release": release.to_string(), "value": value })).collect()
+}
+
+/// The value of a feature in each preset, by its name.
+fn by_preset(id: usize) -> Map<String, Value> {
+    PRESETS.iter().map(|p| (p.name.to_string(), Value::from(p.word(id)))).collect()
 }

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::{json, refuses, succeeds};
 
 const SMALL: &str =
@@ -64,6 +66,57 @@ fn lists_list() {
     assert!(succeeds("workload list").contains("sched-pipe"));
     assert!(succeeds("workload show sched-pipe").contains("loops"));
     assert!(succeeds("feature list").contains("asym-prev-first"));
+}
+
+#[test]
+fn a_feature_shows_where_and_since_when_it_acts() {
+    let text = succeeds("feature show newidle-fail");
+    for line in [
+        "values     none, bump, random, rate",
+        "releases   bump from v6.17, random from v6.19, rate from v7.1",
+        "presets    bump: v6.17 to v6.18, not stable-6.18.y",
+        "kernel     sched_balance_newidle",
+        "shows      with a default configuration",
+        "described  docs/spec/placement-new.md, section 5.2",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(succeeds("feature show cls-select").contains("rule       landed needs sis-merged"));
+    let shown = json("feature show asym-prev-first --format json");
+    assert_eq!(shown["changes"], json!([{ "release": "v5.10", "value": "1" }]));
+    assert_eq!((&shown["presets"]["v5.9"], &shown["presets"]["v5.10"]), (&json!("0"), &json!("1")));
+    assert_eq!(shown["relations"], json!(["needs asym-scan"]));
+    assert_eq!((&shown["spec"]["section"], &shown["shows"]), (&json!("4.2"), &json!(null)));
+    refuses("feature show protct", &["unknown feature `protct`", "did you mean `protect`?"]);
+}
+
+#[test]
+fn two_presets_differ_in_what_changed_between_them() {
+    let text = succeeds("feature diff v5.10 v5.11");
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("feature")).skip(1).collect();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let expected = [
+        ["wa-prev-idle", "0", "1", "v5.11"],
+        ["pinned-no-misfit", "0", "1", "v5.11"],
+        ["freq-hold", "v54", "v511", "v5.11"],
+        ["numa-imb", "pair", "quarter", "v5.11"],
+    ];
+    assert_eq!(rows.iter().map(|row| words(row)).collect::<Vec<_>>(), expected, "{text}");
+    // Back: the same changes. By a name: what no release has.
+    assert!(succeeds("feature diff v5.11 v5.10").contains("numa-imb          quarter  pair  v5.11\n"));
+    let named = json("feature diff fair:v7.1 fair:v7.1-newidle-fail+feec-sync --format json");
+    let row = |at: usize| {
+        let row = &named["features"][at];
+        (row["name"].clone(), row["base"].clone(), row["test"].clone(), row["changes"].as_array().unwrap().len())
+    };
+    assert_eq!(row(0), (json!("feec-sync"), json!("0"), json!("1"), 0));
+    assert_eq!(row(1), (json!("newidle-fail"), json!("rate"), json!("none"), 3));
+    // With nothing: the newest release.
+    let newest = json("feature diff v7.2 --format json");
+    assert_eq!(newest["test"], json!(fairground_fair::Features::newest().to_string()));
+    assert!(succeeds("feature diff v6.5 v6.3").contains("v6.5 has no preset and runs as v6.3"));
+    refuses("feature diff v6.l2 v7.3", &["unknown preset `v6.l2`", "did you mean"]);
+    refuses("feature diff linux:mine v7.3", &["features are those of fair: schedulers", "kernel agree"]);
 }
 
 #[test]
