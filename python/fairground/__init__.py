@@ -320,7 +320,7 @@ def whatif(
     trace : path
         Any trace with ``sched_switch``, ``sched_waking`` and ``sched_wakeup``, a kernel's or one of ``fairground run``.
     sched : str, optional
-        ``fair:...``. Without: the scheduler that ran, if the trace says so and it was ours, else ``fair:v6.12``.
+        ``fair:...``. Without: the scheduler that ran, if the trace says so and it was ours, else the newest release.
     machine : str, dict or Machine, optional
         The machine that was recorded. Without: as the trace says, if it is ours.
     governor : str, optional

@@ -1,14 +1,13 @@
 //! The settings of a recorded run, from the head of one of our traces.
 
+use fairground_fair::Features;
 use fairground_run::run_config::RunConfig;
 use fairground_trace::RunHead;
 
-/// The scheduler that is used where a trace does not name one of ours.
-const LATEST: &str = "fair:v6.12";
-
-/// The scheduler that ran, if the trace names one of ours, else the latest.
+/// The scheduler that ran, if the trace names one of ours, else that of the newest release.
 pub fn recorded_sched(head: &RunHead) -> String {
-    head.meta("sched").filter(|sched| sched.starts_with("fair:")).unwrap_or(LATEST).to_owned()
+    let ours = head.meta("sched").filter(|sched| sched.starts_with("fair:"));
+    Features::full_name(ours.unwrap_or("fair:")).into_owned()
 }
 
 /// The tick rate and the governors of the run; the defaults where the trace does not state them.
@@ -49,7 +48,7 @@ mod tests {
     #[test]
     fn what_a_head_does_not_say_is_as_by_default() {
         let head = head("sched=linux:mine", &["governor: ondemand".into()]);
-        assert_eq!(recorded_sched(&head), LATEST);
+        assert_eq!(recorded_sched(&head), Features::newest().to_string());
         let (read, default) = (recorded_config(&head), RunConfig::default());
         assert_eq!((read.hz, read.governor, read.idle), (default.hz, default.governor, default.idle));
     }

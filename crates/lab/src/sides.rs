@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairground_fair::Features;
 use fairground_machine::{suggest, CpuMask, Machine, MachineError, MachineSpec};
 use fairground_run::batch::Results;
 use fairground_run::experiment::Experiment;
@@ -66,8 +67,7 @@ impl SideSpec {
             side.add(word)?;
         }
         if side.named.is_empty() && side.config.is_empty() {
-            let help =
-                "expected a scheduler or NAME=VALUE, or several with spaces between: fair:v6.12 governor=schedutil";
+            let help = "expected a scheduler or NAME=VALUE, or several with spaces between: fair: governor=schedutil";
             return Err(side.error("no setting", help));
         }
         Ok(side)
@@ -130,7 +130,10 @@ impl SideSpec {
         let Some(sched) = self.named.get("sched").map(String::as_str).or(all) else {
             let SideSpec { option, text, .. } = self;
             let all = if option.starts_with("--") { "--sched" } else { "sched" };
-            let help = format!("write {option} 'fair:v6.12 {text}', or name the scheduler of all sides with {all}");
+            let help = format!(
+                "write {option} '{} {text}', or name the scheduler of all sides with {all}",
+                Features::newest()
+            );
             return Err(self.error(&format!("`{text}` names no scheduler"), &help).into());
         };
         Ok(sched.parse().map_err(ExperimentError::from)?)

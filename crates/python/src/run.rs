@@ -135,7 +135,7 @@ pub fn run(
     py: Python<'_>,
     machine: &Bound<'_, PyAny>,
     workload: &Bound<'_, PyAny>,
-    sched: String,
+    mut sched: String,
     seed: i128,
     events: Option<Events>,
     options: Options,
@@ -149,6 +149,8 @@ pub fn run(
         _ => None,
     };
     let (mut experiment, mut run_notes) = options.experiment(py, machine, workload, std::slice::from_ref(&sched))?;
+    // With its preset, where that was left to us.
+    sched = experiment.scheds[0].to_string();
     experiment.config.signals = events.as_ref().is_some_and(|events| events.util_events);
     if experiment.config.signals && experiment.scheds[0].features().is_none() {
         return Err(refused(format!(

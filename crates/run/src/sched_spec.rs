@@ -41,7 +41,8 @@ pub enum SchedSpecError {
     /// The name has no family in front.
     #[error("scheduler {0:?} does not name its family")]
     #[diagnostic(help(
-        "write fair:PRESET or fair:PRESET+feature-feature, for example fair:v5.9+asym-prev-first, or linux:NAME"
+        "write fair:PRESET or fair:PRESET+feature-feature, for example fair:v5.9+asym-prev-first, fair: for the newest release, or \
+         linux:NAME"
     ))]
     NoFamily(String),
     /// There is no such family.
@@ -92,6 +93,7 @@ impl FromStr for SchedSpec {
     type Err = SchedSpecError;
 
     fn from_str(text: &str) -> Result<SchedSpec, SchedSpecError> {
+        let text = &*Features::full_name(text);
         let Some((family, rest)) = text.split_once(':') else {
             return Err(SchedSpecError::NoFamily(text.into()));
         };
@@ -249,6 +251,16 @@ mod tests {
     fn a_scheduler_prints_as_typed() {
         for text in ["fair:v5.9+asym-prev-first", "fair:v6.1+sis-mode=prop-aged"] {
             assert_eq!(text.parse::<SchedSpec>().expect("a scheduler").to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_preset_is_the_newest_release() {
+        let newest = format!("fair:{}", fairground_fair::Preset::newest().name);
+        for (text, full) in [("fair", ""), ("fair:", ""), ("fair:-slice-700", "-slice-700")] {
+            let sched = text.parse::<SchedSpec>().expect("a scheduler");
+            assert_eq!(sched.to_string(), format!("{newest}{full}"));
+            assert_eq!(sched.features().expect("ours").to_string(), format!("{newest}{full}"));
         }
     }
 

@@ -6,7 +6,7 @@ Every function takes a sweep, its table, or any table whose axes and metrics :fu
 >>> from fairground import analysis
 >>> rows = [
 ...     {"sched": sched, "groups": groups, "seed": seed, "time_s": fg.run("hikey960", load, sched, seed=seed)["time_s"]}
-...     for sched in ("fair:v5.9", "fair:v6.12")
+...     for sched in ("fair:v6.12", "fair:v7.3")
 ...     for groups in (1, 2)
 ...     for load in [f"hackbench:groups={groups},loops=10"]
 ...     for seed in (1, 2)

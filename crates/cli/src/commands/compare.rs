@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fairground_fair::Features;
 use fairground_lab::comparison::Report;
 use fairground_lab::fail_if::FailIf;
 use fairground_lab::sides::{is_setting, Common, SideSpec, Sides};
@@ -61,7 +62,7 @@ pub struct Compare {
     /// Further words, which are errors
     #[arg(hide = true)]
     more: Vec<String>,
-    /// What to compare with: fair:v5.9, governor=performance, 'fair:v6.12 machine=rpi5'
+    /// What to compare with: fair:v5.9, governor=performance, 'fair: machine=rpi5'
     #[arg(long, value_name = "SIDE")]
     base: Option<String>,
     /// What is under test, written as for --base; may be given several times
@@ -151,7 +152,7 @@ impl Compare {
                 machine: self.machine.clone(),
                 workload: self.workload.clone(),
                 base: quoted(self.base.as_deref().unwrap_or("fair:v6.1")),
-                test: quoted(self.test.first().map_or("fair:v6.12", String::as_str)),
+                test: quoted(self.test.first().unwrap_or(&Features::newest().to_string())),
             }
             .into());
         };
@@ -168,9 +169,10 @@ impl Compare {
         if let Some(word) = words().find(|word| is_setting(word)) {
             let (option, side) = match (self.test.last(), &self.base) {
                 (Some(test), _) => ("--test", test.as_str()),
-                (None, base) => ("--base", base.as_deref().unwrap_or("fair:v6.12")),
+                (None, base) => ("--base", base.as_deref().unwrap_or("fair:")),
             };
-            return Err(StraySetting { word: word.clone(), option, side: side.into() }.into());
+            let side = Features::full_name(side).into_owned();
+            return Err(StraySetting { word: word.clone(), option, side }.into());
         }
         self.more.first().map_or(Ok(()), |word| Err(UnexpectedWord(word.clone()).into()))
     }

@@ -39,7 +39,7 @@ pub struct Replay {
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// A scheduler that runs it; may be given several times [default: the one that ran, if the trace names it and it
-    /// was fair:..., else fair:v6.12]
+    /// was fair:..., else the newest release]
     #[arg(long, value_name = "SCHED")]
     sched: Vec<String>,
     /// Runs of each scheduler: seeds 1 to N; the seed shifts the start of the recording relative to the tick

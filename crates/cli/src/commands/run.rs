@@ -135,6 +135,8 @@ impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
         let mut experiment =
             self.options.experiment(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
+        // With its preset, where that was left to us.
+        self.sched = experiment.scheds[0].to_string();
         experiment.workers = self.workers.workers();
         experiment.config.energy_every_ns = self.energy_every.map(|ms| ms * 1_000_000);
         experiment.config.signals = self.util_events;

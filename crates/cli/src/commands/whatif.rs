@@ -27,7 +27,7 @@ pub struct WhatIf {
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// The scheduler that is asked [default: the one that ran, if the trace names it and it was fair:..., else
-    /// fair:v6.12]
+    /// the newest release]
     #[arg(long, value_name = "fair:SPEC")]
     sched: Option<String>,
     /// The frequency governor of the recording: performance, powersave, or schedutil, with which wakeups may go by energy

@@ -1,3 +1,5 @@
+use fairground_fair::Features;
+
 use super::{fairground, files, json, refuses, succeeds};
 
 /// A comparison whose test side is still missing.
@@ -9,13 +11,14 @@ const SMALL: &str =
 #[test]
 fn a_missing_side_is_refused_with_the_command_to_type() {
     let command = "fairground compare hikey960 hackbench:loops=5";
+    let newest = Features::newest();
     refuses(
         "compare hikey960 hackbench:loops=5",
-        &["--base and --test are missing", &format!("{command} --base fair:v6.1 --test fair:v6.12")],
+        &["--base and --test are missing", &format!("{command} --base fair:v6.1 --test {newest}")],
     );
     refuses(
         "compare hikey960 hackbench:loops=5 --base 'fair:v5.9 hz=100'",
-        &["--test is missing", &format!("{command} --base 'fair:v5.9 hz=100' --test fair:v6.12")],
+        &["--test is missing", &format!("{command} --base 'fair:v5.9 hz=100' --test {newest}")],
     );
     refuses(
         "compare hikey960 hackbench:loops=5 --test fair:v5.9",
@@ -77,7 +80,8 @@ fn mistakes_in_a_side_name_the_option_and_the_setting() {
     refused("goverour=schedutil", &["--test: there is no setting \"goverour\"", "did you mean `governor`?"]);
     refused("'fair:v6.12 governor=schedutill'", &["governor \"schedutill\"", "did you mean `schedutil`?"]);
     refused("'fair:v6.12 machine=hikey690'", &["hikey690", "did you mean `hikey960`"]);
-    refused("hz=1000", &["--test: `hz=1000` names no scheduler", "--test 'fair:v6.12 hz=1000'", "--sched"]);
+    let whole = format!("--test '{} hz=1000'", Features::newest());
+    refused("hz=1000", &["--test: `hz=1000` names no scheduler", &whole, "--sched"]);
     refused("v6.12", &["does not name its family"]);
     let unquoted = &["`governor=schedutil` does not belong to a side", "--test 'fair:v6.12 governor=schedutil'"];
     refused("fair:v6.12 governor=schedutil", unquoted);

@@ -163,6 +163,7 @@ impl WhatIf {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Report, WhatIfError> {
         let sched = self.sched.clone().unwrap_or_else(|| recorded_sched(head));
+        let sched = Features::full_name(&sched).into_owned();
         let features = Features::parse(&sched)?;
         let words = RuleNames::from_scheduler(&*sched_spec::fair(&features, &self.machine)?);
         let rules = words.rules().chain([QUEUED_RULE]).map(|rule| (rule.name.to_owned(), rule.into())).collect();
