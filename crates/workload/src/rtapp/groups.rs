@@ -114,5 +114,45 @@ fn file(source: &Source, name: &str, member: &Member) -> Result<(String, String)
         let text = format!("no file `{name}` in a task group");
         return Err(source.error_with_help(member.key_span, text, "expected a file of the cpu controller", Some(help)));
     }
-    Ok((name.into(), text(source, member)?))
+    let value = text(source, member)?;
+    match refusal(name, &value) {
+        None => Ok((name.into(), value)),
+        Some(expected) => {
+            Err(source.error(member.value.span, format!("`{name}` is {value}"), format!("expected {expected}")))
+        }
+    }
+}
+
+/// Shortest and longest period of a bandwidth limit, and the shortest quota, us.
+const PERIODS_US: [u64; 2] = [1_000, 1_000_000];
+/// Longest quota, us: more does not fit into the kernel's ratio of quota to period.
+const MAX_QUOTA_US: u64 = (1 << 44) - 1;
+
+/// What every kernel expects of the file, where it refuses `value`: the ranges are those of cpu_weight_write_u64(),
+/// cpu_weight_nice_write_s64(), cpu_max_write(), cpu_burst_write_u64(), cpu_idle_write_s64() and cpu_uclamp_write().
+fn refusal(file: &str, value: &str) -> Option<String> {
+    let number = |least: i64, most: i64| value.trim().parse().is_ok_and(|n: i64| (least..=most).contains(&n));
+    let (is_good, expected) = match file {
+        "cpu.weight" => (number(1, 10_000), "1 to 10000".into()),
+        "cpu.weight.nice" => (number(-20, 19), "-20 to 19".into()),
+        "cpu.idle" => (number(0, 1), "0 or 1".into()),
+        "cpu.max" => {
+            let [least, most] = PERIODS_US;
+            let expected =
+                format!("QUOTA PERIOD in us: a quota of {least} or more, or max; a period of {least} to {most}");
+            (is_bandwidth(value), expected)
+        }
+        "cpu.max.burst" => (number(0, MAX_QUOTA_US as i64), format!("us, 0 to {MAX_QUOTA_US}")),
+        _ => (ClampPercent::parse(value).is_some(), "0 to 100, or max".into()),
+    };
+    (!is_good).then_some(expected)
+}
+
+/// Reads `max`, `50000` and `50000 100000`.
+fn is_bandwidth(value: &str) -> bool {
+    let [least, most] = PERIODS_US;
+    let within = |word: &str, most: u64| word.parse().is_ok_and(|us: u64| (least..=most).contains(&us));
+    let mut words = value.split_whitespace();
+    let quota = words.next().is_some_and(|word| word == "max" || within(word, MAX_QUOTA_US));
+    quota && words.next().is_none_or(|word| within(word, most)) && words.next().is_none()
 }

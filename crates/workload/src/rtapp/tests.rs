@@ -309,6 +309,9 @@ fn an_object_without_a_name_is_told_with_who_takes_what_for_it() {
 #[test]
 fn mistakes_are_refused_with_their_place() {
     let task = |body: &str| format!("{{ \"tasks\": {{ \"t\": {{\n{body} }} }} }}");
+    let group_file = |file: &str, value: &str| {
+        format!("{{ \"tasks\": {{ \"t\": {{ \"run\": 1 }} }},\n\"cgroups\": {{ \"/a\": {{ \"{file}\": {value} }} }} }}")
+    };
     let cases = [
         (task("\"policy\": \"SCHED_DEADLINE\", \"run\": 1"), "f.json:2:11: `policy` is SCHED_DEADLINE, which"),
         (task("\"policy\": \"SCHED_FIF\", \"run\": 1"), "f.json:2:11: unknown policy `SCHED_FIF`"),
@@ -338,6 +341,15 @@ fn mistakes_are_refused_with_their_place() {
             "{ \"tasks\": { \"t\": { \"run\": 1 } },\n\"cgroups\": { \"/a\": { \"cpu.max\": [1] } } }".into(),
             "f.json:2:33: `cpu.max` has",
         ),
+        (group_file("cpu.uclamp.min", "65536"), "f.json:2:40: `cpu.uclamp.min` is 65536"),
+        (group_file("cpu.uclamp.max", "\"most\""), "f.json:2:40: `cpu.uclamp.max` is most"),
+        (group_file("cpu.weight", "0"), "f.json:2:36: `cpu.weight` is 0"),
+        (group_file("cpu.weight.nice", "20"), "f.json:2:41: `cpu.weight.nice` is 20"),
+        (group_file("cpu.idle", "2"), "f.json:2:34: `cpu.idle` is 2"),
+        (group_file("cpu.max", "999"), "f.json:2:33: `cpu.max` is 999"),
+        (group_file("cpu.max", "\"max 1000001\""), "f.json:2:33: `cpu.max` is max 1000001"),
+        (group_file("cpu.max", "\"5000 10000 1\""), "f.json:2:33: `cpu.max` is 5000 10000 1"),
+        (group_file("cpu.max.burst", "-1"), "f.json:2:39: `cpu.max.burst` is -1"),
         (
             "{ \"tasks\": { \"t\": { \"run\": 1 } },\n\"cgroups\": { \"/\": { \"cpu.max\": \"max\" } } }".into(),
             "f.json:2:14: the root group",
