@@ -22,7 +22,9 @@ def kernels() -> Table:
     Table
         One row each: ``sched`` (``linux:NAME``), ``release``, ``hz`` (ticks per second), ``nr_cpus`` (at most),
         ``tree``, ``tree_changed`` (since it was built), ``built_s`` (seconds since 1970), ``compiler``, ``key`` (equal
-        keys, equal libraries), ``library``, ``library_bytes``. Warns of kernels that cannot be used.
+        keys, equal libraries), ``library``, ``library_bytes``, ``warnings`` (what of the tree is not in the library, a
+        line each), ``failed`` (why the last build failed, if the library is of the build before, else empty). Warns of
+        kernels that cannot be used.
     """
     table, problems = _fairground.kernels()
     for problem in problems:

@@ -40,6 +40,8 @@ fn table(kernels: &[BuiltKernel]) -> Table {
         ("key", text(&|k| k.record.key.clone())),
         ("library", text(&|k| k.library.display().to_string())),
         ("library_bytes", maybe_counts(kernels.iter().map(size))),
+        ("warnings", text(&|k| k.warnings().join("\n"))),
+        ("failed", text(&|k| k.failed.as_ref().map_or_else(String::new, |failed| failed.what.clone()))),
     ])
 }
 
