@@ -349,7 +349,7 @@ FG_FEATURE(MIN_SLICE_UP, "min-slice-up", "", "-", "v6.15", 0,
 	   "a group passes a change of its shortest slice on at once")
 FG_FEATURE(HRTICK, "hrtick", "off|ran|deadline", "-", "-", 0,
 	   "a timer ends slices between ticks (x86 and riscv from v7.1 on)")
-FG_FEATURE(PREEMPT_MODEL, "preempt-model", "full|lazy", "-", "v7.0", 0,
+FG_FEATURE(PREEMPT_MODEL, "preempt-model", "full|lazy", "-", "v7.0", 1,
 	   "fair tasks are preempted at once, or when their CPU next leaves the kernel")
 FG_FEATURE(FLAT_PICK, "flat-pick", "", "-", "v7.3", 0, "tasks of all groups compete in one queue")
 FG_FEATURE(GROUP_SHARES, "group-shares", "smp|up|concur|max|tasks", "-", "v7.3", 0,

@@ -116,6 +116,8 @@ struct fg_features {
 #define FG_REWEIGHT_EXACT 3
 #define FG_LAG_CLAMP_OWN 0
 #define FG_LAG_CLAMP_QUEUE 1
+#define FG_PREEMPT_MODEL_FULL 0
+#define FG_PREEMPT_MODEL_LAZY 1
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2

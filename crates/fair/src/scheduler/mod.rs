@@ -122,6 +122,13 @@ impl Fair {
         cpu as usize
     }
 
+    /// The end of a call: the CPU leaves the kernel, so it carries out a lazy request for a reschedule.
+    fn leave(&mut self, env: &mut Env, cpu: CpuId) {
+        if self.queues.rqs[cpu as usize].resched_lazy {
+            env.resched(cpu);
+        }
+    }
+
     /// update_rq_clock, with the time of the CPU of this call.
     pub(crate) fn clock(&mut self, env: &Env, cpu: usize) {
         self.sim.update_clock(env, &mut self.queues.world, cpu);
@@ -183,16 +190,19 @@ impl Scheduler for Fair {
     fn fork(&mut self, env: &mut Env, cpu: CpuId, parent: Option<TaskId>, child: &TaskInfo) {
         self.enter(env, cpu);
         self.place_child(env, parent, child);
+        self.leave(env, cpu);
     }
 
     fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
         self.enter(env, cpu);
         self.place_exec(env, task);
+        self.leave(env, cpu);
     }
 
     fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
         self.enter(env, ctx.cpu);
         self.try_to_wake_up(env, ctx, task);
+        self.leave(env, ctx.cpu);
     }
 
     fn block(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
@@ -226,41 +236,48 @@ impl Scheduler for Fair {
             Change::Attr(attr) => self.set_attr(env, task, attr),
             Change::Affinity(allowed) => self.set_affinity(env, task, allowed),
         }
+        self.leave(env, cpu);
     }
 
     fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp) {
         self.enter(env, cpu);
         self.set_group_clamp(env, new);
+        self.leave(env, cpu);
     }
 
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
         let cpu = self.enter(env, cpu);
         env.charge(cpu as CpuId, SoftCost::Pick, 1);
         self.clock(env, cpu);
-        self.queues.rqs[cpu].resched = false;
+        self.queues.rqs[cpu].clear_resched();
         let prev = self.queues.world.curr(cpu);
         let pick = match self.sim.pending[cpu].stop_work.is_empty() {
             true => self.pick(env, cpu),
             false => self.start_stopper(cpu),
         };
         // The reschedule that a pull of newidle balancing requested is this schedule().
-        self.queues.rqs[cpu].resched = false;
+        self.queues.rqs[cpu].clear_resched();
         self.queues.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
         self.emit_switch(env, cpu, prev, pick);
         self.finish_switch(env, cpu, prev);
         self.queues.request_frequency(&mut self.sim.on(env), cpu);
+        self.leave(env, cpu as CpuId);
         pick
     }
 
     fn stopper(&mut self, env: &mut Env, cpu: CpuId) {
         let cpu = self.enter(env, cpu);
         self.run_stopper(env, cpu);
+        self.leave(env, cpu as CpuId);
     }
 
     fn tick(&mut self, env: &mut Env, cpu: CpuId) {
         let cpu = self.enter(env, cpu);
         env.charge(cpu as CpuId, SoftCost::Tick, 1);
         self.clock(env, cpu);
+        if self.queues.rqs[cpu].resched_lazy {
+            self.queues.resched(&mut self.sim.on(env), cpu);
+        }
         match self.queues.world.curr(cpu) {
             Some(task) if is_rt(self.queues.world.task(task)) => {
                 self.queues.world.update_thermal(cpu);
@@ -270,6 +287,7 @@ impl Scheduler for Fair {
             None => self.queues.world.update_thermal(cpu),
         }
         self.trigger_balance(env, cpu);
+        self.leave(env, cpu as CpuId);
     }
 
     fn ipi(&mut self, env: &mut Env, cpu: CpuId, ipi: Ipi) {
@@ -279,11 +297,13 @@ impl Scheduler for Fair {
             Ipi::WakeQueue => self.drain_wake_list(env, cpu),
             Ipi::NohzKick => self.take_nohz_kick(env, cpu),
         }
+        self.leave(env, cpu as CpuId);
     }
 
     fn balance(&mut self, env: &mut Env, cpu: CpuId) {
         let cpu = self.enter(env, cpu);
         self.balance_softirq(env, cpu);
+        self.leave(env, cpu as CpuId);
     }
 
     fn idle_enter(&mut self, env: &mut Env, cpu: CpuId, state: IdleView) {

@@ -29,7 +29,7 @@ mod task_group;
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{MigrateCause, TaskId};
 
-use crate::ffi::{FgBalance, FG_RQ};
+use crate::ffi::{FgBalance, FG_PREEMPT_MODEL, FG_PREEMPT_MODEL_FULL, FG_RQ};
 use crate::world::World;
 pub(crate) use cfs_tasks::CfsTasks;
 pub use deadline::DeadlineQueue;
@@ -127,11 +127,10 @@ impl RunQueues {
     /// Takes every fair task off the containers, with the policy's structs left as they are.
     pub fn clear(&mut self) {
         for (cpu, rq) in self.rqs.iter_mut().enumerate() {
-            if rq.fair.is_empty() && self.cfs_tasks.len(cpu) == 0 && !rq.resched {
+            if !rq.clear_resched() && rq.fair.is_empty() && self.cfs_tasks.len(cpu) == 0 {
                 continue;
             }
             rq.fair.clear();
-            rq.resched = false;
             self.cfs_tasks.clear(cpu);
         }
     }
@@ -140,6 +139,17 @@ impl RunQueues {
     pub fn request_frequency<H: Host>(&mut self, host: &mut H, cpu: usize) {
         if let Some(khz) = self.world.take_frequency(cpu) {
             host.request_frequency(cpu, khz);
+        }
+    }
+
+    /// resched_curr_lazy: what the fair class asks for. With `preempt-model=lazy` a CPU that runs a task is not
+    /// interrupted for it: [`RunQueue::resched_lazy`].
+    pub fn resched_lazy<H: Host>(&mut self, host: &mut H, cpu: usize) {
+        let model = u32::from(self.world.sys().feat.value[FG_PREEMPT_MODEL]);
+        if model == FG_PREEMPT_MODEL_FULL || self.world.curr(cpu).is_none() {
+            self.resched(host, cpu);
+        } else if !self.rqs[cpu].resched {
+            self.rqs[cpu].resched_lazy = true;
         }
     }
 

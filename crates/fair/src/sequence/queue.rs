@@ -11,7 +11,7 @@ impl RunQueues {
     /// Charges the current task with the time it ran; a reschedule if its slice ended with that.
     pub fn update_curr<H: Host>(&mut self, host: &mut H, cpu: usize) {
         if self.charge_curr(cpu) {
-            self.resched(host, cpu);
+            self.resched_lazy(host, cpu);
         }
     }
 
@@ -167,16 +167,16 @@ impl RunQueues {
         if self.rqs[cpu].stopper {
             return;
         }
+        let p = self.world.task(task);
         let preempts = match self.world.curr(cpu).map(|c| self.world.task(c)) {
             None => true,
-            Some(curr) => {
-                let p = self.world.task(task);
-                match (is_rt(curr), is_rt(p)) {
-                    (true, true) => p.rt_prio > curr.rt_prio,
-                    (true, false) => false,
-                    (false, true) => true,
-                    (false, false) => self.fair_preempts(host, cpu, task, flags),
+            Some(curr) if is_rt(curr) => is_rt(p) && p.rt_prio > curr.rt_prio,
+            Some(_) if is_rt(p) => true,
+            Some(_) => {
+                if self.fair_preempts(host, cpu, task, flags) {
+                    self.resched_lazy(host, cpu);
                 }
+                return;
             }
         };
         if preempts {
@@ -211,7 +211,7 @@ impl RunQueues {
         });
         let left = self.rqs[cpu].fair.left();
         if self.world.entity_tick(cpu, left) || task_over {
-            self.resched(host, cpu);
+            self.resched_lazy(host, cpu);
         }
         host.signals_updated(&self.world, cpu, self.world.curr(cpu));
         self.request_frequency(host, cpu);

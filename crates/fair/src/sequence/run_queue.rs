@@ -207,6 +207,9 @@ pub struct RunQueue {
     pub stopper: bool,
     /// A reschedule is pending (TIF_NEED_RESCHED of the current task).
     pub resched: bool,
+    /// The current task is to be replaced when the CPU next leaves the kernel, or at its next tick
+    /// (TIF_NEED_RESCHED_LAZY). Only with `preempt-model=lazy`.
+    pub resched_lazy: bool,
 }
 
 impl RunQueue {
@@ -218,6 +221,12 @@ impl RunQueue {
             rt: RtQueue::default(),
             stopper: false,
             resched: false,
+            resched_lazy: false,
         }
+    }
+
+    /// clear_tsk_need_resched: the requests of both kinds are done with. Whether there was one.
+    pub fn clear_resched(&mut self) -> bool {
+        std::mem::take(&mut self.resched) | std::mem::take(&mut self.resched_lazy)
     }
 }

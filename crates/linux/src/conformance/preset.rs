@@ -1,5 +1,6 @@
 //! The preset for a kernel tree.
 
+use fairground_fair::ffi::FG_PREEMPT_MODEL;
 use fairground_fair::{FairError, Features, PRESETS};
 
 use crate::build::Record;
@@ -18,13 +19,19 @@ pub fn preset_for(release: &str) -> Result<Features, FairError> {
     }
 }
 
-/// The preset of a built kernel, by its release and its CONFIG_PREEMPTION.
+/// The preset of a built kernel, by its release, its CONFIG_PREEMPTION and its CONFIG_PREEMPT_LAZY.
 ///
 /// # Errors
 /// As [`preset_for`].
 pub fn preset_of(record: &Record) -> Result<Features, FairError> {
     let preset = preset_for(&record.release)?;
-    match record.options.contains_key("CONFIG_PREEMPTION") {
+    let is_set = |option: &str| record.options.contains_key(option);
+    let preset = match (is_set("CONFIG_PREEMPT_LAZY"), preset.on(FG_PREEMPT_MODEL)) {
+        (true, false) => preset.and("+preempt-model=lazy")?,
+        (false, true) => preset.and("-preempt-model")?,
+        _ => preset,
+    };
+    match is_set("CONFIG_PREEMPTION") {
         true => Ok(preset),
         false => preset.and("-newidle-one"),
     }

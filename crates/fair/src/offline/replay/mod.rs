@@ -551,7 +551,7 @@ impl ReplayedState {
 
     /// If a reschedule of `cpu` is pending: picks the next task. The recording has no event if that is the current one.
     fn reschedule(&mut self, cpu: usize) {
-        if std::mem::take(&mut self.queues.rqs[cpu].resched) {
+        if self.queues.rqs[cpu].clear_resched() {
             self.drop_delayed(cpu);
         }
     }

@@ -47,7 +47,7 @@ impl ReplayedState {
     /// Sets what runs next on a CPU without a current task.
     fn hand_over(&mut self, cpu: usize, next: SwitchTo) {
         self.queues.stop_stopper(cpu);
-        self.queues.rqs[cpu].resched = false;
+        self.queues.rqs[cpu].clear_resched();
         match next {
             SwitchTo::Task(task) => self.set_next(cpu, task),
             SwitchTo::Stopper => self.queues.start_stopper(cpu),
