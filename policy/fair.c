@@ -250,13 +250,15 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 {
 	u32 delays = delays_dequeue(sys, queue_of(rq, p), p, flags);
 	u32 counted = !(p->flags & FG_TASK_DELAYED);
-	u32 learns = counted && (flags & FG_DEQUEUE_SLEEP);
+	/* Up to v6.15 its estimate leaves a second time, up to v7.1 (est-stale) it learns a second time. */
+	u32 again = (flags & FG_DEQUEUE_CLASS) && !counted;
+	u32 learns = (counted || (again && feat(sys, FG_EST_STALE))) && (flags & FG_DEQUEUE_SLEEP);
 	/* An estimate that learns has to have left. */
 	u32 estimate_first = feat(sys, FG_EST_LEAVES_FIRST) || feat(sys, FG_EST_STALE);
 	u32 takes = flags & FG_DEQUEUE_MOVE, takes_at_once = takes && feat(sys, FG_FREQ_MOVE_ONCE);
 
 	fg_uclamp_rq_dec(sys, rq, p);
-	if (counted && estimate_first)
+	if ((counted && estimate_first) || (again && !feat(sys, FG_EST_DELAYED)))
 		util_est_dequeue(sys, rq, p);
 	if (learns && feat(sys, FG_EST_STALE))
 		util_est_update(sys, rq, p);
@@ -288,7 +290,7 @@ static void take_over_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, stru
 	age_contributing(sys, rq, group_of(rq, p));
 }
 
-void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 first)
 {
 	fg_clear_buddies(rq, p);
 	/* Until now it waited. */
@@ -297,10 +299,10 @@ void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	p->on_cpu = 1;
 	p->exec_start = rq->clock_task;
 	p->prev_sum_exec = p->sum_exec;
-	if (is_eevdf(sys))
+	if (is_eevdf(sys) && (first || !feat(sys, FG_PROTECT_FIRST)))
 		set_protect_slice(sys, queue_of(rq, p), p);
 	if (p->tg)
-		set_next_group(sys, rq, group_of(rq, p));
+		set_next_group(sys, rq, group_of(rq, p), first);
 	fg_update_misfit_status(sys, rq, p);
 }
 

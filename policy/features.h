@@ -107,7 +107,7 @@ FG_FEATURE(ASYM_RANK, "asym-rank", "", "-", "v7.2", 1, "the scan by capacity pre
 FG_FEATURE(ASYM_BUDGET, "asym-budget", "", "-", "v7.2", 1, "the scan by capacity keeps to nr_idle_scan")
 FG_FEATURE(BALANCE_SHARED, "balance-shared", "", "-", "v7.2", 1,
 	   "CPUs of an asymmetric domain share has_idle_cores and nr_busy_cpus")
-FG_FEATURE(LLC_PHYS, "llc-phys", "", "-", "v7.2", 0, "CPUs of one cache in different partitions share it")
+FG_FEATURE(LLC_PHYS, "llc-phys", "", "-", "v7.2", 1, "CPUs of one cache in different partitions share it")
 
 /* Versions, capacity and signals: spec 10.2. */
 FG_FEATURE(UCLAMP_FIT, "uclamp-fit", "", "-", "v5.6", 1, "capacity tests use the clamped utilization")
@@ -169,13 +169,16 @@ FG_FEATURE(EAS_COMPLEXITY, "eas-complexity", "", "-", "<=v6.6", 1,
 FG_FEATURE(EAS_FIRST_CPU, "eas-first-cpu", "", "-", "<=v6.6", 1,
 	   "wakeups are energy-aware if the first CPU of a partition has a domain with all capacities, not any CPU")
 
-FG_FEATURE(EST_DELAYED, "est-delayed", "", "-", "v6.16", 0,
-	   "the estimate of a delayed sleeper joins and leaves the queue only when it is awake")
+FG_FEATURE(EST_OVERCAP, "est-overcap", "", "-", "<=v6.15", 1,
+	   "a sleeper that used more than its CPU has teaches its estimate nothing")
+FG_FEATURE(RUNNABLE_DELAYED, "runnable-delayed", "", "-", "v6.12", 1,
+	   "delayed sleepers are not counted in the runnable time of their queue (6.12.8)")
+FG_FEATURE(EST_DELAYED, "est-delayed", "", "-", "v6.16", 1,
+	   "a delayed sleeper that leaves the class has taken its estimate along already, and learns no more")
 FG_FEATURE(BOOST_EXACT, "boost-exact", "", "-", "v7.2", 1,
 	   "runnable-boost adds what the task has of runnable time, not of utilization")
-FG_FEATURE(PELT_LOST_IDLE, "pelt-lost-idle", "", "-", "v6.18", 0, "lost idle time counts whenever the CPU goes idle")
-FG_FEATURE(EM_LIMITS, "em-limits", "", "-", "v6.14", 0, "estimates of energy keep to the limits of frequency")
-FG_FEATURE(FREQ_DL, "freq-dl", "", "-", "v6.15", 0, "more deadline bandwidth asks for a frequency as changed limits do")
+FG_FEATURE(PELT_LOST_IDLE, "pelt-lost-idle", "", "-", "v6.18", 1, "lost idle time counts whenever the CPU goes idle")
+FG_FEATURE(FREQ_DL, "freq-dl", "", "-", "v6.15", 1, "more deadline bandwidth asks for a frequency as changed limits do")
 
 /* Versions, schedutil: spec 8.1. */
 FG_FEATURE(FREQ_PERF_V2, "freq-perf-v2", "", "-", "v6.8", 1, "no frequency headroom on clamps")
@@ -268,14 +271,10 @@ FG_FEATURE(NR_RUNNABLE, "nr-runnable", "", "-", "v6.14", 1, "load balancing does
 FG_FEATURE(DELAYED_STAY, "delayed-stay", "", "-", "v6.14", 1, "delayed sleepers move only with load")
 FG_FEATURE(INELIGIBLE_STAY, "ineligible-stay", "", "-", "v6.14", 1,
 	   "a task that is not eligible moves to a busy CPU only after a failure")
-FG_FEATURE(NEWIDLE_BLOCKED_COST, "newidle-blocked-cost", "", "-", "v7.0", 0,
-	   "the update of blocked averages counts towards the cost of newidle balancing")
-FG_FEATURE(AVG_IDLE_ANY, "avg-idle-any", "", "-", "v7.0", 0, "avg_idle is updated whenever the idle task is replaced")
-FG_FEATURE(AVG_IDLE_NOSTAMP, "avg-idle-nostamp", "", "-", "<=v7.2", 0,
+FG_FEATURE(AVG_IDLE_ANY, "avg-idle-any", "", "-", "v7.0", 1, "avg_idle is updated whenever the idle task is replaced")
+FG_FEATURE(AVG_IDLE_NOSTAMP, "avg-idle-nostamp", "", "-", "<=v7.2", 1,
 	   "without an idle stamp avg_idle jumps to its limit (v7.0 to v7.2)")
-FG_FEATURE(SERIALIZE_LATE, "serialize-late", "", "-", "v6.19", 0,
-	   "passes over NUMA domains exclude each other inside the pass")
-FG_FEATURE(WEIGHT_IN_MAP, "weight-in-map", "", "-", "v7.1", 0, "intervals count the CPUs of a partition")
+FG_FEATURE(WEIGHT_IN_MAP, "weight-in-map", "", "-", "v7.1", 1, "intervals count the CPUs of a partition")
 FG_FEATURE(OVERLOAD_NEEDS_OU, "overload-needs-ou", "", "-", "v7.1", 1,
 	   "with energy-aware wakeups a group is overloaded only with an overutilized CPU")
 FG_FEATURE(MISFIT_HELPFUL, "misfit-helpful", "", "-", "v7.3", 1,
@@ -291,7 +290,7 @@ FG_FEATURE(INTERVAL_RESET, "interval-reset", "", "-", "v7.3", 1,
 FG_FEATURE(ALB_GONE, "alb-gone", "", "-", "v7.3", 1, "no active balance for a task that has left its queue")
 FG_FEATURE(SCHED_CACHE, "sched-cache", "", "-", "v7.2", 0,
 	   "load balancing gathers the threads of a process behind one cache")
-FG_FEATURE(CACHE_ASYM, "cache-asym", "", "-", "v7.3", 0, "sched-cache leaves tasks that need a bigger CPU alone")
+FG_FEATURE(CACHE_ASYM, "cache-asym", "", "-", "v7.3", 1, "sched-cache leaves tasks that need a bigger CPU alone")
 FG_FEATURE(CACHE_ALB, "cache-alb", "", "-", "v7.3", 0,
 	   "active balance of sched-cache takes only tasks that prefer the cache")
 FG_FEATURE(CACHE_RUNNABLE, "cache-runnable", "", "-", "v7.3", 0, "sched-cache does not count delayed sleepers")
@@ -330,7 +329,7 @@ FG_FEATURE(DELAY_LAG, "delay-lag", "", "-", "v7.1", 1, "a delayed sleeper owes n
 FG_FEATURE(PROTECT, "protect", "parity|vprot|vprot-inelig", "-", "v6.17", 1,
 	   "what was picked is protected for its slice; for the shortest one of the queue; or while it is eligible, "
 	   "where there is a shorter one")
-FG_FEATURE(PROTECT_FIRST, "protect-first", "", "-", "v7.0", 0,
+FG_FEATURE(PROTECT_FIRST, "protect-first", "", "-", "v7.0", 1,
 	   "protection begins at a pick only, and changes with the weight")
 FG_FEATURE(SHRINK, "shrink", "none|short|failed|always", "-", "v6.17", 1,
 	   "which wakeups that do not preempt shorten the protection of the current task")

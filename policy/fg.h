@@ -547,7 +547,7 @@ struct fg_sys {
 	struct fg_clamps uclamp_limit;	/* sched_util_clamp_min and _max: no task has more */
 	struct fg_tg *tgs;	/* nr_tgs task groups */
 	u32 nr_tgs;		/* at most FG_MAX_TGS */
-	u32 pad;
+	u32 cache_key;		/* the CPUs behind some cache are a part of their partition: sched-cache is active */
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
 	struct fg_features feat;
@@ -714,6 +714,7 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 #define FG_DEQUEUE_SLEEP 1
 #define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
 #define FG_DEQUEUE_DELAYED 4	/* with SLEEP: p is FG_TASK_DELAYED, and stays no longer */
+#define FG_DEQUEUE_CLASS 8	/* with DELAYED: because p leaves the fair class, not because it was picked */
 
 /* V of a queue (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
 u64 fg_avg_vruntime(const struct fg_queue *q);
@@ -732,8 +733,11 @@ void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_task *p);
 /* After it: decays p by the time that old, if idle, has not accounted (migrate-lag). now: ns, the waker's clock. */
 void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct fg_task *p, u64 now);
-/* p, which the caller took off the tree, becomes current / the current p is put back (before the caller inserts it). */
-void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+/*
+ * p, which the caller took off the tree, becomes current / the current p is put back (before the caller inserts it).
+ * first: p was picked; it is not put back after a change.
+ */
+void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, fg_bool first);
 void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* Which of first and second or curr or a buddy runs next; null: none. */
 FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, FG_NULLABLE fg_entity *first,
@@ -873,8 +877,12 @@ struct fg_idle_state {
 
 /* The idle loop enters a state, or has left it. now: ns, of a clock that all CPUs share. */
 void fg_set_idle_state(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_idle_state *state, u64 now);
-/* The CPU goes idle / p is put on a run queue that idled (avg_idle, spec 4.5). */
+/*
+ * Nothing is left to run, before newly idle balancing / the idle task becomes current, after it / a task is put on a run
+ * queue that idled or, with avg-idle-any, the idle task is replaced (avg_idle, spec 4.5).
+ */
 void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq);
+void fg_set_next_idle(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq);
 /* has_idle_cores after the CPU went idle. */
 void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq);
@@ -975,6 +983,7 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, fg
 #define FG_LB_DST_PINNED 2	/* new_dst_cpu could take a task that dst may not */
 #define FG_LB_SOME_PINNED 4
 #define FG_LB_ACTIVE 8		/* by the stopper */
+#define FG_LB_CACHE_PINNED 16	/* sched-cache kept a task where it is */
 
 /* How a look for imbalance ended, named in balance_rules.h. */
 enum fg_balance_rule_id {

@@ -96,6 +96,9 @@ static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 	u32 reweight = feat(sys, FG_REWEIGHT),
 	    placed = reweight == FG_REWEIGHT_PLACE || reweight == FG_REWEIGHT_SELF_OUT;
 	s64 lag = placed && e->on_rq ? entity_lag(sys, &rq->fair, v, e) : 0;
+	s64 rest = (s64)(e->deadline - e->vruntime), left = (s64)(e->vprot - e->vruntime);
+	/* v7.0: what is left of its protection. */
+	u32 follows = feat(sys, FG_PROTECT_FIRST) && e->on_cpu && protect_slice(sys, e);
 
 	if (e->on_rq)
 		leave_sums(sys, rq, e);
@@ -106,9 +109,11 @@ static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 		e->vlag = scale_signed(e->vlag, old, shares);
 	e->shares = (u32)shares;
 	e->weight = (u32)max_u64(shares / 1024, MIN_WEIGHT);
-	if (placed && e->on_rq)
-		place_reweighted(sys, &rq->fair, e, scale_signed(lag, old, shares),
-				 scale_signed((s64)(e->deadline - e->vruntime), old, shares));
+	if (placed && e->on_rq) {
+		place_reweighted(sys, &rq->fair, e, scale_signed(lag, old, shares), scale_signed(rest, old, shares));
+		if (follows)
+			e->vprot = e->vruntime + (u64)scale_signed(left, old, shares);
+	}
 	e->avg.load_avg = e->weight * e->avg.load_sum / pelt_divider(&e->avg);
 	enqueue_load_avg(&rq->cfs, e);
 	if (e->on_rq)
@@ -134,7 +139,7 @@ static void enqueue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 	struct fg_task *e = &g->entity;
 
 	tell_group(sys, rq, g, changed);
-	g->runnable = g->h_nr_running - g->h_nr_delayed;
+	g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
 	if (e->on_rq) {
 		if (e->flags & FG_TASK_DELAYED)
 			forfeit_credit(sys, &rq->fair, e);
@@ -180,7 +185,7 @@ static void dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, st
 static void dequeue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags, u32 changed)
 {
 	tell_group(sys, rq, g, changed);
-	g->runnable = g->h_nr_running - g->h_nr_delayed;
+	g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
 	if (!g->queue.load_weight) {
 		dequeue_group_entity(sys, rq, g, 0);
 		return;
@@ -200,7 +205,7 @@ void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 }
 
 /* A task of g becomes current; averages have been updated. */
-static void set_next_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+static void set_next_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 first)
 {
 	struct fg_task *e = &g->entity;
 
@@ -210,7 +215,7 @@ static void set_next_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 	e->on_cpu = 1;
 	e->exec_start = rq->clock_task;
 	e->prev_sum_exec = e->sum_exec;
-	if (is_eevdf(sys))
+	if (is_eevdf(sys) && (first || !feat(sys, FG_PROTECT_FIRST)))
 		set_protect_slice(sys, &rq->fair, e);
 }
 

@@ -32,12 +32,21 @@ void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 {
 	if (!fg_newidle_spared(sys, rq))
 		rq->idle_stamp = rq->clock;
-	update_idle_rq_clock_pelt(rq);
+	/* DEVIATION: mainline up to v6.17 does this after newly idle balancing, and not after a task of another class. */
+	if (!feat(sys, FG_PELT_LOST_IDLE))
+		update_idle_rq_clock_pelt(rq);
+}
+
+void fg_set_next_idle(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	if (feat(sys, FG_PELT_LOST_IDLE))
+		update_idle_rq_clock_pelt(rq);
 }
 
 void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 {
-	if (!rq->idle_stamp)
+	/* v7.0 to v7.2: without a stamp it seems to have idled since the clock began. */
+	if (!rq->idle_stamp && !feat(sys, FG_AVG_IDLE_NOSTAMP))
 		return;
 	rq->avg_idle = update_avg(rq->avg_idle, pos_sub(rq->clock, rq->idle_stamp));
 	rq->avg_idle = min_u64(rq->avg_idle, 2 * rq->max_idle_balance_cost);

@@ -133,7 +133,7 @@ static u32 balance_failed(const struct fg_sys *sys, struct fg_balance *b)
 	struct fg_domain *sd = b->sd;
 	u32 active = 0;
 
-	if (b->kind != FG_CPU_NEWLY_IDLE && !misfit_leaves_pace(sys, b))
+	if (b->kind != FG_CPU_NEWLY_IDLE && !misfit_leaves_pace(sys, b) && !(b->flags & FG_LB_CACHE_PINNED))
 		sd->nr_balance_failed++;
 	if (need_active_balance(sys, b)) {
 		if (!running_may_come(b, src)) {

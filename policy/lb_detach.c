@@ -46,6 +46,23 @@ static u32 ineligible_at_dst(const struct fg_sys *sys, const struct fg_balance *
 	return dst->load_weight && !entity_eligible(src, p);
 }
 
+/*
+ * migrate_degrades_llc, as far as it needs no knowledge of processes: a task that fits where it is does not move to a CPU
+ * where it does not.
+ */
+static u32 cache_forbids(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_task *p)
+{
+	struct clamped_util want;
+
+	if (!feat(sys, FG_CACHE_ASYM) || !sys->cache_key || b->sd->nr_balance_failed > b->sd->cache_nice_tries)
+		return 0;
+	if (!(b->sd->flags & FG_SD_ASYM_CPUCAPACITY))
+		return 0;
+	task_clamped_util(sys, p, p->avg.util_avg, &want);
+	return task_fits_cpu(sys, &want, cpu_rq(sys, (u32)b->dst_cpu)) != 1 &&
+	       task_fits_cpu(sys, &want, cpu_rq(sys, (u32)b->src_cpu)) == 1;
+}
+
 u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p)
 {
 	if (feat(sys, FG_DELAYED_STAY) && (p->flags & FG_TASK_DELAYED) && b->migration != FG_MIGRATE_LOAD)
@@ -64,6 +81,10 @@ u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const st
 		return 0;
 	if ((b->flags & FG_LB_ACTIVE) && feat(sys, FG_ACTIVE_LB_TASK))
 		return 1;
+	if (cache_forbids(sys, b, p)) {
+		b->flags |= FG_LB_CACHE_PINNED;
+		return 0;
+	}
 	return b->sd->nr_balance_failed > b->sd->cache_nice_tries || !task_hot(sys, b, p);
 }
 

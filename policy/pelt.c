@@ -189,6 +189,12 @@ static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *r
 	rq->queued.load_sum = pos_sub(rq->queued.load_sum, p->weight * p->avg.load_sum);
 }
 
+/* Of nr tasks, delayed of which sleep, those that count as runnable. */
+static u32 runnable_tasks(const struct fg_sys *sys, u32 nr, u32 delayed)
+{
+	return feat(sys, FG_RUNNABLE_DELAYED) ? nr - delayed : nr;
+}
+
 /* rq's signals up to now, running: a fair task had the CPU until now; 1: the averages are others than before. */
 static u32 age_cfs_rq(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
 {
@@ -197,8 +203,8 @@ static u32 age_cfs_rq(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
 	if (changed)
 		apply_removed(sys, rq);
 	update_runnable_load_avg(sys, rq);
-	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->fair.load_weight, rq->h_nr_running - rq->h_nr_delayed,
-			   running)) {
+	if (fg_pelt_update(&rq->cfs, rq_clock_pelt(rq), rq->fair.load_weight,
+			   runnable_tasks(sys, rq->h_nr_running, rq->h_nr_delayed), running)) {
 		fg_pelt_averages(&rq->cfs, 1);
 		changed = 1;
 	}

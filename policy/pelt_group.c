@@ -56,8 +56,8 @@ static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 
 	if (changed)
 		apply_removed_from_group(sys, g);
-	if (fg_pelt_update(&g->avg, rq_clock_pelt(rq), g->queue.load_weight, g->h_nr_running - g->h_nr_delayed,
-			   g->entity.on_cpu)) {
+	if (fg_pelt_update(&g->avg, rq_clock_pelt(rq), g->queue.load_weight,
+			   runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed), g->entity.on_cpu)) {
 		fg_pelt_averages(&g->avg, 1);
 		changed = 1;
 	}

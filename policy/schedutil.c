@@ -186,13 +186,16 @@ static u32 next_khz_single(const struct fg_sys *sys, struct fg_sugov *sg, struct
 	return sg->khz;
 }
 
-static u32 may_change(struct fg_sugov *sg, u64 now)
+static u32 may_change(const struct fg_sys *sys, struct fg_sugov *sg, u64 now)
 {
 	if (sg->limits_changed) {
 		sg->limits_changed = 0;
 		sg->need_update = 1;
 		return 1;
 	}
+	/* freq-dl */
+	if (sg->need_update && feat(sys, FG_FREQ_DL))
+		return 1;
 	return now >= sg->last_change && now - sg->last_change >= sg->delay;
 }
 
@@ -222,9 +225,13 @@ static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 
 	iowait_note(sys, &rq->sugov_cpu, now, flags & FG_FREQUENCY_IOWAIT);
 	rq->sugov_cpu.last_update = now;
 	/* More is promised than the clock was set for. */
-	if (rq->dl_bw > rq->sugov_cpu.min)
-		sg->limits_changed = 1;
-	if (!may_change(sg, now))
+	if (rq->dl_bw > rq->sugov_cpu.min) {
+		if (feat(sys, FG_FREQ_DL))
+			sg->need_update = 1;
+		else
+			sg->limits_changed = 1;
+	}
+	if (!may_change(sys, sg, now))
 		return FG_FREQUENCY_SOON;
 	util = sugov_util(sys, sg, rq, now);
 	if (sg->shared)

@@ -55,14 +55,14 @@ static u32 util_est_average(const struct fg_task *p, u32 sample)
 }
 
 /* v6.8: one value, in ewma. Fast up, slowly down, and not down for want of CPU time. */
-static void util_est_update_v68(const struct fg_cpu *rq, struct fg_task *p, u32 sample)
+static void util_est_update_v68(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p, u32 sample)
 {
 	u32 util = (u32)p->avg.util_avg;
 
 	if (p->est.ewma <= sample) {
 		p->est.ewma = sample;
 	} else if (!within_margin(p->est.ewma, sample)) {
-		if (util > rq->cpu_capacity_orig)
+		if (util > rq->cpu_capacity_orig && feat(sys, FG_EST_OVERCAP))
 			return;
 		/* It waited: had it run instead, it would have used more. */
 		if (util + UTIL_EST_MARGIN >= p->avg.runnable_avg)
@@ -89,7 +89,7 @@ static void util_est_update_pair(const struct fg_sys *sys, const struct fg_cpu *
 		return;
 	}
 	/* More than the CPU has: it was not alone, or the CPU was throttled. */
-	if (p->avg.util_avg > rq->cpu_capacity_orig)
+	if (p->avg.util_avg > rq->cpu_capacity_orig && feat(sys, FG_EST_OVERCAP))
 		return;
 	p->est.enqueued = sample;
 	p->est.ewma = util_est_average(p, sample);
@@ -108,7 +108,7 @@ static void util_est_update(const struct fg_sys *sys, const struct fg_cpu *rq, s
 	if (feat(sys, FG_EST_LSB))
 		sample |= 1;
 	if (feat(sys, FG_UTIL_EST) == FG_UTIL_EST_V68)
-		util_est_update_v68(rq, p, sample);
+		util_est_update_v68(sys, rq, p, sample);
 	else
 		util_est_update_pair(sys, rq, p, sample);
 }

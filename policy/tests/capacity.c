@@ -509,7 +509,7 @@ TEST(misfit_and_overutilized_are_unlinked)
 		p.uclamp_min = 512;
 		p.avg.load_avg = 500;
 		fg_enqueue_entity(&sys, &cpus[M], &p, FG_ENQUEUE_WAKEUP);
-		fg_set_next_entity(&sys, &cpus[M], &p);
+		fg_set_next_entity(&sys, &cpus[M], &p, 1);
 		CHECK(cpus[M].misfit_task_load > 0);
 		CHECK_EQ(root.overutilized, !unlink);
 	}

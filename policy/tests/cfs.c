@@ -34,7 +34,7 @@ static void enqueue(struct fg_task *p)
 static void run(struct fg_task *p)
 {
 	rq->curr_is_idle = 0;
-	fg_set_next_entity(&sys, rq, p);
+	fg_set_next_entity(&sys, rq, p, 1);
 }
 
 TEST(weights_follow_nice_and_policy)

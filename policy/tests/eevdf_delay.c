@@ -97,30 +97,33 @@ TEST(a_delayed_sleeper_without_debt_or_credit_keeps_its_place)
 	CHECK_EQ(a.deadline, START + 9 * MS);
 }
 
-/* Spec 2.2: load goes on, runnable does not. */
+/* Spec 2.2: load goes on, runnable does not. 6.12.0 to 6.12.7 forgot that of the queue. */
 TEST(a_delayed_sleeper_is_load_but_not_runnable)
 {
-	struct fg_task a, b;
+	for (u8 forgets = 0; forgets < 2; forgets++) {
+		struct fg_task a, b;
 
-	in_debt(FG_RQ_EEVDF612, &a, &b);
-	b.flags = FG_TASK_NEW; /* no signal of its own */
-	rq->clock_pelt = 32ull << 20;
-	/* up to here it was runnable */
-	fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
-	fg_put_prev_entity(&sys, rq, &a);
-	CHECK_EQ(a.avg.runnable_avg, 512);
-	CHECK_EQ(a.avg.load_avg, 512);
-	CHECK_EQ(rq->cfs.runnable_avg, 1024);
-	rq->clock_pelt = 64ull << 20;
-	update_load_avg(&sys, rq, &a);
-	/* half of it left; load 512/2 + 1024/2; of the queue one task instead of two, 1024/2 + 1024/2 */
-	CHECK_EQ(a.avg.runnable_avg, 255);
-	CHECK_EQ(a.avg.load_avg, 767);
-	CHECK_EQ(rq->cfs.runnable_avg, 1023);
-	/* up to here it was not */
-	rq->clock_pelt = 96ull << 20;
-	fg_requeue_delayed(&sys, rq, &a);
-	CHECK_EQ(a.avg.runnable_avg, 127);
+		in_debt(FG_RQ_EEVDF612, &a, &b);
+		sys.feat.value[FG_RUNNABLE_DELAYED] = !forgets;
+		b.flags = FG_TASK_NEW; /* no signal of its own */
+		rq->clock_pelt = 32ull << 20;
+		/* up to here it was runnable */
+		fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
+		fg_put_prev_entity(&sys, rq, &a);
+		CHECK_EQ(a.avg.runnable_avg, 512);
+		CHECK_EQ(a.avg.load_avg, 512);
+		CHECK_EQ(rq->cfs.runnable_avg, 1024);
+		rq->clock_pelt = 64ull << 20;
+		update_load_avg(&sys, rq, &a);
+		/* half of it left; load 512/2 + 1024/2; of the queue one task instead of two, 1024/2 + 1024/2 */
+		CHECK_EQ(a.avg.runnable_avg, 255);
+		CHECK_EQ(a.avg.load_avg, 767);
+		CHECK_EQ(rq->cfs.runnable_avg, forgets ? 1535 : 1023);
+		/* up to here it was not */
+		rq->clock_pelt = 96ull << 20;
+		fg_requeue_delayed(&sys, rq, &a);
+		CHECK_EQ(a.avg.runnable_avg, 127);
+	}
 }
 
 /* b runs 0.5 ms and V comes to a, b runs 1.5 ms and V is 0.5 ms beyond it. */
@@ -224,6 +227,34 @@ TEST(sync_wakers_overlook_delayed_sleepers_in_stable)
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_SYNC).target, 1);
 }
 
+/* Its estimate left when it fell asleep. A sleeper that is picked leaves it at that, one that becomes real-time does not. */
+TEST(a_delayed_sleeper_that_leaves_the_class_leaves_and_learns_again)
+{
+	static const u32 flags[] = { 0, FG_DEQUEUE_CLASS };
+
+	for (u32 i = 0; i < 8; i++) {
+		u32 leaves = i & 1, stale = i >> 1 & 1, once = i >> 2;
+		struct fg_task a, b;
+
+		in_debt(FG_RQ_EEVDF612, &a, &b);
+		sys.feat.value[FG_UTIL_EST] = FG_UTIL_EST_V68;
+		sys.feat.value[FG_EST_LSB] = 0;
+		sys.feat.value[FG_EST_STALE] = (u8)stale;
+		sys.feat.value[FG_EST_DELAYED] = (u8)once;
+		kit_util(&a, 300);
+		a.est.ewma = 300;
+		fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP);
+		fg_put_prev_entity(&sys, rq, &a);
+		a.avg.util_avg = a.avg.runnable_avg = 400;
+		a.flags &= ~(u32)FG_TASK_EST_CURRENT;
+		a.est.ewma = 300;
+		rq->est_enqueued = 1000;
+		fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED | flags[leaves]);
+		CHECK_EQ(rq->est_enqueued, leaves && !once ? 700 : 1000);
+		CHECK_EQ(a.est.ewma, leaves && stale ? 400 : 300);
+	}
+}
+
 int main(void)
 {
 	RUN(a_sleeper_in_debt_stays_queued_in_v612);
@@ -234,5 +265,6 @@ int main(void)
 	RUN(a_delayed_sleeper_woken_keeps_its_debt_and_no_credit);
 	RUN(a_delayed_sleeper_moves_as_such);
 	RUN(sync_wakers_overlook_delayed_sleepers_in_stable);
+	RUN(a_delayed_sleeper_that_leaves_the_class_leaves_and_learns_again);
 	return test_report();
 }

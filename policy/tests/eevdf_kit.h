@@ -20,6 +20,7 @@ static void queue(u8 version)
 	kit_init(2);
 	sys.hz = 1000;
 	sys.feat.value[FG_RQ] = version;
+	sys.feat.value[FG_RUNNABLE_DELAYED] = version == FG_RQ_EEVDF612;
 	rq = &cpus[0];
 	rq->clock_task = START;
 	rq->fair.min_vruntime = START;
@@ -46,7 +47,7 @@ static void put(struct fg_task *p, s64 v, s64 deadline)
 static void run(struct fg_task *p)
 {
 	rq->curr_is_idle = 0;
-	fg_set_next_entity(&sys, rq, p);
+	fg_set_next_entity(&sys, rq, p, 1);
 }
 
 static u32 charge(u64 ns)

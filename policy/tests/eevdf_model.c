@@ -110,7 +110,7 @@ static void model_switch(void)
 		fg_put_prev_entity(&sys, rq, rq->curr);
 	}
 	if (next)
-		fg_set_next_entity(&sys, rq, next);
+		fg_set_next_entity(&sys, rq, next, 1);
 }
 
 /* Its lag is afterwards what it was when it left; the roundings of two divisions lie between. */

@@ -261,6 +261,25 @@ TEST(a_relative_deadline_follows_the_weight_since_v613)
 	}
 }
 
+/* a is put back as the current task after a change: it has run, and would be protected for longer. */
+TEST(protection_begins_at_a_pick_since_v70)
+{
+	for (u8 on = 0; on < 2; on++) {
+		struct fg_task a, b;
+
+		two(&a, &b, FG_PROTECT_VPROT);
+		sys.feat.value[FG_PROTECT_FIRST] = on;
+		run(&a);
+		CHECK_EQ(protected_until(&a), 750 * US);
+		charge(500 * US);
+		fg_put_prev_entity(&sys, rq, &a);
+		fg_set_next_entity(&sys, rq, &a, 0);
+		CHECK_EQ(protected_until(&a), on ? 750 * US : 1250 * US);
+		fg_set_next_entity(&sys, rq, &a, 1);
+		CHECK_EQ(protected_until(&a), 1250 * US);
+	}
+}
+
 int main(void)
 {
 	RUN(what_was_picked_is_protected_for_the_shortest_slice);
@@ -275,5 +294,6 @@ int main(void)
 	RUN(lag_is_limited_by_the_own_slice_or_the_longest_one);
 	RUN(a_delayed_sleeper_owes_no_more_than_at_its_sleep);
 	RUN(a_relative_deadline_follows_the_weight_since_v613);
+	RUN(protection_begins_at_a_pick_since_v70);
 	return test_report();
 }

@@ -207,14 +207,14 @@ TEST(a_group_has_the_cpu_until_a_task_of_another_does)
 	enqueue(&p);
 	enqueue(&q);
 	entity->sum_exec = 5 * MS;
-	fg_set_next_entity(&sys, rq, &p);
+	fg_set_next_entity(&sys, rq, &p, 1);
 	CHECK_EQ(entity->on_cpu, 1);
 	CHECK_EQ(entity->exec_start, START);
 	CHECK_EQ(entity->prev_sum_exec, 5 * MS);
 
 	entity->sum_exec = 6 * MS;
 	fg_put_prev_entity(&sys, rq, &p);
-	fg_set_next_entity(&sys, rq, &q);
+	fg_set_next_entity(&sys, rq, &q, 1);
 	CHECK_EQ(entity->prev_sum_exec, 5 * MS);
 	fg_put_prev_entity(&sys, rq, &q);
 	fg_tg_put_prev(&sys, rq, &tg);
@@ -251,7 +251,7 @@ static u32 preempts(u8 kind, u32 curr_policy, u32 policy, u32 curr_in_group)
 	curr->policy = (u8)curr_policy;
 	p->policy = (u8)policy;
 	enqueue(curr);
-	fg_set_next_entity(&sys, rq, curr);
+	fg_set_next_entity(&sys, rq, curr, 1);
 	enqueue(p);
 	return fg_check_preempt_wakeup(&sys, rq, p, curr_in_group ? p : entity, 0);
 }
@@ -264,6 +264,33 @@ TEST(a_group_of_idle_tasks_gives_way_to_nobody_since_v612)
 	CHECK_EQ(preempts(FG_RQ_EEVDF, FG_SCHED_IDLE, FG_SCHED_IDLE, 0), 0);
 	CHECK_EQ(preempts(FG_RQ_EEVDF612, FG_SCHED_IDLE, FG_SCHED_IDLE, 0), 1);
 	CHECK_EQ(preempts(FG_RQ_EEVDF612, FG_SCHED_IDLE, FG_SCHED_OTHER, 0), 1);
+}
+
+/* What is left of its protection, 1 ms, is twice as much in the virtual time of half the weight. */
+TEST(a_placed_group_takes_its_protection_along_since_v70)
+{
+	for (u8 on = 0; on < 2; on++) {
+		struct fg_task p, q;
+		u64 was;
+
+		begin_rq(kit_preset_v612, FG_RQ_EEVDF612);
+		sys.feat.value[FG_REWEIGHT] = FG_REWEIGHT_SELF_OUT;
+		sys.feat.value[FG_PROTECT] = FG_PROTECT_VPROT;
+		sys.feat.value[FG_PROTECT_FIRST] = on;
+		p = sleeper();
+		q = other();
+		enqueue(&p);
+		enqueue(&q);
+		fg_set_next_entity(&sys, rq, &p, 1);
+		avg_vruntime_sub(&rq->fair, entity);
+		entity->vruntime += MS;
+		avg_vruntime_add(&rq->fair, entity);
+		was = entity->vprot = entity->vruntime + MS;
+		load_elsewhere(1024);
+		update_group_share(&sys, rq, part);
+		CHECK_EQ(entity->weight, 512);
+		CHECK(entity->vprot == (on ? entity->vruntime + 2 * MS : was));
+	}
 }
 
 int main(void)
@@ -279,5 +306,6 @@ int main(void)
 	RUN(a_group_has_the_cpu_until_a_task_of_another_does);
 	RUN(a_sleeper_leaves_its_slice_to_its_group);
 	RUN(a_group_of_idle_tasks_gives_way_to_nobody_since_v612);
+	RUN(a_placed_group_takes_its_protection_along_since_v70);
 	return test_report();
 }

@@ -40,6 +40,7 @@ static void kit_preset_v54(void)
 	f[FG_SIS_MODE] = FG_SIS_PROP54;
 	f[FG_FIG_WRAP] = 1;
 	f[FG_UTIL_EST] = FG_UTIL_EST_EWMA;
+	f[FG_EST_OVERCAP] = 1;
 	f[FG_EST_LSB] = 1;
 	f[FG_NEWTASK_W1024] = 1;
 	f[FG_NUMA_IMB] = FG_NUMA_IMB_NONE;
@@ -67,6 +68,7 @@ static void kit_preset_v59(void)
 	f[FG_EST_LSB] = 1;
 	f[FG_NEWTASK_W1024] = 1;
 	f[FG_UTIL_EST] = FG_UTIL_EST_FASTUP;
+	f[FG_EST_OVERCAP] = 1;
 }
 
 static void kit_preset_v511(void)

@@ -296,6 +296,56 @@ TEST(a_task_that_is_not_eligible_waits_for_a_failure_since_v614)
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
 }
 
+/* The task needs more than half of the CPUs 0 to 3 have; CPU 4 has enough. */
+TEST(a_cache_keeps_a_task_that_fits_from_a_cpu_where_it_does_not)
+{
+	static const u32 asked[][4] = {
+		/* feature, caches, failures; may go */
+		{ 1, 1, 0, 0 }, { 0, 1, 0, 1 }, { 1, 0, 0, 1 }, { 1, 1, 1, 0 }, { 1, 1, 2, 1 },
+	};
+
+	for (u32 i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		struct fg_balance b;
+
+		lb_one_busy(612, 3);
+		sys.feat.value[FG_CACHE_ASYM] = (u8)asked[i][0];
+		sys.cache_key = asked[i][1];
+		sys.asym_key = 1;
+		for (u32 cpu = 0; cpu < 4; cpu++)
+			cpus[cpu].cpu_capacity = cpus[cpu].cpu_capacity_orig = 400;
+		b = lb_find(0, 1, FG_CPU_IDLE);
+		b.sd->flags |= FG_SD_ASYM_CPUCAPACITY;
+		b.sd->nr_balance_failed = asked[i][2];
+		lb_task_util(&lb_task[1], 500);
+		lb_task_util(&lb_task[2], 100);
+		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), asked[i][3]);
+		CHECK_EQ((b.flags & FG_LB_CACHE_PINNED) != 0, !asked[i][3]);
+		/* A small task fits everywhere, and one that fits nowhere cannot lose. */
+		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[2]), 1);
+		lb_task_util(&lb_task[1], 1000);
+		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
+		/* The stopper does not ask. */
+		lb_task_util(&lb_task[1], 500);
+		b.flags |= FG_LB_ACTIVE;
+		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
+	}
+}
+
+TEST(what_a_cache_keeps_is_no_failure)
+{
+	for (u32 kept = 0; kept < 2; kept++) {
+		struct fg_balance b;
+
+		lb_one_busy(612, 3);
+		b = lb_find(0, 1, FG_CPU_IDLE);
+		b.flags |= kept ? FG_LB_CACHE_PINNED : 0;
+		b.sd->nr_balance_failed = 1;
+		b.moved = 0;
+		fg_balance_end(&sys, &b);
+		CHECK_EQ(b.sd->nr_balance_failed, 2 - kept);
+	}
+}
+
 int main(void)
 {
 	RUN(the_least_recent_go_first_and_the_last_stays);
@@ -313,5 +363,7 @@ int main(void)
 	RUN(load_of_nothing_counts_as_one_since_v57);
 	RUN(a_delayed_sleeper_moves_only_with_load_since_v614);
 	RUN(a_task_that_is_not_eligible_waits_for_a_failure_since_v614);
+	RUN(a_cache_keeps_a_task_that_fits_from_a_cpu_where_it_does_not);
+	RUN(what_a_cache_keeps_is_no_failure);
 	return test_report();
 }

@@ -219,7 +219,7 @@ TEST(a_task_takes_its_averages_along)
 	fg_post_init_util(&sys, &cpus[0], &p);
 	fg_enqueue_entity(&sys, &cpus[0], &p, FG_ENQUEUE_INITIAL);
 	cpus[0].curr_is_idle = 0;
-	fg_set_next_entity(&sys, &cpus[0], &p);
+	fg_set_next_entity(&sys, &cpus[0], &p, 1);
 	for (u64 t = 1; t <= 20; t++) {
 		fg_update_rq_clock(&sys, &cpus[0], t * 1000000, 0);
 		fg_update_curr(&sys, &cpus[0], 0);
@@ -832,7 +832,7 @@ TEST(queued_load_is_the_sum_of_the_queued_tasks)
 			}
 			fg_enqueue_entity(&sys, rq, t, flags);
 			if (rq->curr_is_idle) {
-				fg_set_next_entity(&sys, rq, t);
+				fg_set_next_entity(&sys, rq, t, 1);
 				rq->curr_is_idle = 0;
 			}
 		} else if (seed >> 21 & 1) {
@@ -841,7 +841,7 @@ TEST(queued_load_is_the_sum_of_the_queued_tasks)
 				fg_put_prev_entity(&sys, rq, t);
 				for (u32 i = 0; i < 6; i++) {
 					if (!rq->curr && p[i].on_rq && p[i].cpu == rq->id)
-						fg_set_next_entity(&sys, rq, &p[i]);
+						fg_set_next_entity(&sys, rq, &p[i], 1);
 				}
 				rq->curr_is_idle = !rq->curr;
 			}
@@ -887,6 +887,7 @@ TEST(from_v68_on_the_estimate_is_one_value_that_waiting_does_not_lower)
 	cpus[0].cpu_capacity_orig = 500;
 	sys.feat.value[FG_EST_LSB] = 0;
 	sys.feat.value[FG_UTIL_EST] = FG_UTIL_EST_V68;
+	sys.feat.value[FG_EST_OVERCAP] = 1;
 	p = kit_task(1, 0);
 	/* up at once, whatever the CPU has */
 	CHECK_EQ(learn_v68(&p, 600, 600), 600);
@@ -894,6 +895,12 @@ TEST(from_v68_on_the_estimate_is_one_value_that_waiting_does_not_lower)
 	/* not down from more than the CPU has, and that is not learned: the next dequeue tries again */
 	CHECK_EQ(learn_v68(&p, 501, 501), 600);
 	CHECK_EQ(p.flags, 0);
+	/* v6.16 does not ask: (4 x 600 - 99) / 4 */
+	sys.feat.value[FG_EST_OVERCAP] = 0;
+	CHECK_EQ(learn_v68(&p, 501, 501), 575);
+	CHECK_EQ(p.flags, FG_TASK_EST_CURRENT);
+	sys.feat.value[FG_EST_OVERCAP] = 1;
+	p.est.ewma = 600;
 	/* (4 x 600 - 200) / 4 = 550, (4 x 550 - 150) / 4 = 512.5 */
 	CHECK_EQ(learn_v68(&p, 400, 410), 550);
 	CHECK_EQ(learn_v68(&p, 400, 410), 512);
@@ -912,6 +919,50 @@ TEST(from_v68_on_the_estimate_is_one_value_that_waiting_does_not_lower)
 	util_est_update(&sys, &cpus[0], &p);
 	CHECK_EQ(p.est.ewma, 509);
 	CHECK_EQ(p.est.enqueued, 0);
+}
+
+/* With pelt-lost-idle the clock catches up when the idle task gets the CPU, not when a search for work begins. */
+TEST(lost_idle_time_counts_where_the_idle_task_takes_over)
+{
+	for (u8 on = 0; on < 2; on++) {
+		struct fg_cpu *rq;
+
+		kit_init(1);
+		sys.feat.value[FG_PELT_LOST_IDLE] = on;
+		rq = &cpus[0];
+		rq->clock = rq->clock_task = 2000000;
+		rq->clock_pelt = 500000;
+		rq->cfs.util_sum = ((u64)PELT_MIN_DIVIDER << 10) - LOAD_AVG_MAX;
+		fg_enter_idle(&sys, rq);
+		CHECK_EQ(rq->idle_stamp, 2000000);
+		CHECK_EQ(rq->lost_idle_time, on ? 0 : 1500000);
+		CHECK_EQ(rq->clock_pelt, on ? 500000 : 2000000);
+		fg_set_next_idle(&sys, rq);
+		CHECK_EQ(rq->lost_idle_time, 1500000);
+		CHECK_EQ(rq->clock_pelt, 2000000);
+	}
+}
+
+/* An eighth of the way from 1 ms to 0.2 ms; without a stamp from 1 ms to 3 s, and no more than two migration costs. */
+TEST(an_idle_time_without_a_stamp_counts_from_the_beginning_of_the_clock)
+{
+	static const u64 stamps[] = { 2999800000, 0, 0 }, expected[] = { 900000, 400000, 1000000 };
+
+	for (u32 i = 0; i < 3; i++) {
+		struct fg_cpu *rq;
+
+		kit_init(1);
+		sys.hz = 250;
+		sys.feat.value[FG_AVG_IDLE_NOSTAMP] = i == 2;
+		rq = &cpus[0];
+		rq->clock = 3000000000;
+		rq->idle_stamp = stamps[i];
+		rq->avg_idle = i ? 400000 : 1000000;
+		rq->max_idle_balance_cost = FG_MIGRATION_COST;
+		fg_wake_from_idle(&sys, rq);
+		CHECK_EQ(rq->avg_idle, expected[i]);
+		CHECK_EQ(rq->idle_stamp, 0);
+	}
 }
 
 int main(void)
@@ -943,5 +994,7 @@ int main(void)
 	RUN(queued_load_comes_and_goes_with_the_tasks);
 	RUN(queued_load_is_the_sum_of_the_queued_tasks);
 	RUN(from_v68_on_the_estimate_is_one_value_that_waiting_does_not_lower);
+	RUN(lost_idle_time_counts_where_the_idle_task_takes_over);
+	RUN(an_idle_time_without_a_stamp_counts_from_the_beginning_of_the_clock);
 	return test_report();
 }

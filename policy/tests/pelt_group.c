@@ -136,7 +136,7 @@ TEST(putting_a_task_back_tells_no_other_cpu)
 	begin(kit_preset_v61);
 	p = coming(100, 0);
 	enqueue(&p);
-	fg_set_next_entity(&sys, rq, &p);
+	fg_set_next_entity(&sys, rq, &p, 1);
 	CHECK_EQ(part->contribution, 100);
 	before = rq->cfs.last_update;
 
@@ -152,7 +152,7 @@ TEST(putting_a_task_back_tells_no_other_cpu)
 	CHECK(rq->cfs.util_avg > 1000);
 	CHECK_EQ(part->contribution, 100);
 
-	fg_set_next_entity(&sys, rq, &p);
+	fg_set_next_entity(&sys, rq, &p, 1);
 	later();
 	fg_entity_tick(&sys, rq, 0);
 	CHECK(part->contribution > 1000);
@@ -169,12 +169,12 @@ TEST(a_group_that_keeps_the_cpu_is_no_news_above_it)
 	q = coming(100, 0);
 	enqueue(&p);
 	enqueue(&q);
-	fg_set_next_entity(&sys, rq, &p);
+	fg_set_next_entity(&sys, rq, &p, 1);
 	before = rq->cfs.last_update;
 
 	later();
 	fg_put_prev_entity(&sys, rq, &p);
-	fg_set_next_entity(&sys, rq, &q);
+	fg_set_next_entity(&sys, rq, &q, 1);
 	CHECK_EQ(rq->cfs.last_update, before);
 	CHECK_EQ(entity->avg.last_update, before);
 	CHECK(part->avg.load_avg > 2000 && part->avg.util_avg > 1000);

@@ -604,6 +604,26 @@ TEST(requests_are_operating_points_within_the_limits)
 	}
 }
 
+/* A promise counts as changed limits or, with freq-dl, only lets the clock be set; what follows is the same. */
+TEST(a_promise_is_no_change_of_limits_since_v616)
+{
+	for (u8 on = 0; on < 2; on++) {
+		set_up(versions_612, 1000000);
+		sys.feat.value[FG_FREQ_DL] = on;
+		rq->cfs.util_avg = 100;
+		rq->clock = 100 * MS;
+		rq->dl_bw = 51;
+		CHECK_EQ(cpufreq_update_util(&sys, rq, 0), FG_FREQUENCY_ASKED);
+		CHECK_EQ(clocks[0].need_update, 0);
+		CHECK_EQ(clocks[0].limits_changed, 0);
+		/* A request that is left over, as of a driver that wants to hear of limits. */
+		rq->clock += 1000;
+		clocks[0].need_update = 1;
+		CHECK_EQ(cpufreq_update_util(&sys, rq, 0), on ? FG_FREQUENCY_SAME : FG_FREQUENCY_SOON);
+		CHECK_EQ(clocks[0].need_update, !on);
+	}
+}
+
 int main(void)
 {
 	RUN(the_first_request_is_made_whatever_the_utilization_is);
@@ -638,5 +658,6 @@ int main(void)
 	RUN(a_wakeup_after_io_is_heard_of_first);
 	RUN(blocked_averages_are_heard_of_when_all_are_up_to_date);
 	RUN(requests_are_operating_points_within_the_limits);
+	RUN(a_promise_is_no_change_of_limits_since_v616);
 	return test_report();
 }

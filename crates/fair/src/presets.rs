@@ -99,7 +99,7 @@ pub static PRESETS: [Preset; 37] = [
         release: Release { major: 6, minor: 18 },
         kind: Kind::Stable,
         changes: "lag-clamp=queue protect-first=1 shrink=failed fork-no-preempt=1 buddy-in-wake=1 wake-pick-dequeue=1 \
-                    newidle-fail=random serialize-late=1 fair-server=v619",
+                    newidle-fail=random fair-server=v619",
     },
     Preset {
         name: "debian-7.2.13",

@@ -98,6 +98,10 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("util-est",          "v5.5=fastup v6.8=v68"),
     ("est-lsb",           "v5.4=1 v5.13=0"),
     ("est-stale",         "v6.12=1 v7.2=0"),
+    // Gone in 6.16.12; 6.15 was not at hand.
+    ("est-overcap",       "v5.4=1 v6.16=0"),
+    // 6.12.0 to 6.12.7 count them.
+    ("runnable-delayed",  "v6.12=1"),
     ("newtask-w1024",     "v5.4=1 v6.9=0"),
     ("tg-load-rate",      "v6.7=1"),
     // It landed late, with 5.13-rc6.
@@ -196,14 +200,11 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("est-delayed",          "v6.16=1"),
     ("boost-exact",          "v7.2=1"),
     ("pelt-lost-idle",       "v6.18=1"),
-    ("em-limits",            "v6.14=1"),
     ("freq-dl",              "v6.15=1"),
     ("nr-runnable",          "v6.14=1"),
     ("delayed-stay",         "v6.14=1"),
     ("ineligible-stay",      "v6.14=1"),
-    ("newidle-blocked-cost", "v7.0=1"),
     ("avg-idle-any",         "v7.0=1"),
-    ("serialize-late",       "v6.19=1"),
     ("weight-in-map",        "v7.1=1"),
     ("overload-needs-ou",    "v7.1=1"),
     ("misfit-helpful",       "v7.3=1"),

@@ -627,6 +627,35 @@ fn a_pending_wakeup_is_no_idle_time() {
     }
 }
 
+/// update_rq_avg_idle: up to v6.19 when a woken task is queued, from v7.0 on when the idle task is replaced, whoever does
+/// that. The CPU idles for 0.2 ms until the task is queued, and for 0.1 ms more: an eighth of the way there from 1 ms.
+#[test]
+fn an_idle_time_ends_where_the_release_has_it() {
+    for (scheduler, queued, replaced) in [("v6.12", 900_000, 900_000), ("v6.12+avg-idle-any", 1_000_000, 912_500)] {
+        let mut rig = Rig::new(Machine::symmetric(2), scheduler);
+        rig.fair_task(0, "1");
+        rig.schedule(1);
+        assert_eq!(rig.sleep(1, 0), Pick::Idle);
+        rig.now += MS / 5;
+        rig.wake(0, None, 0);
+        rig.call(1, |f, e| f.ipi(e, 1, Ipi::WakeQueue));
+        let average = |rig: &Rig| rig.fair.cpu(1).avg_idle / 1000 * 1000;
+        assert!(average(&rig).abs_diff(queued) < 2_000, "{scheduler}: {}", average(&rig));
+        rig.now += MS / 10;
+        assert_eq!(rig.schedule(1), Pick::Task(0));
+        assert!(average(&rig).abs_diff(replaced) < 2_000, "{scheduler}: {}", average(&rig));
+    }
+    // A real-time task that is born there.
+    for (scheduler, counts) in [("v6.12", false), ("v6.12+avg-idle-any", true)] {
+        let mut rig = Rig::new(Machine::symmetric(2), scheduler);
+        assert_eq!(rig.schedule(1), Pick::Idle);
+        rig.now += MS / 5;
+        rig.rt_task(0, Policy::Fifo, 1, "1");
+        rig.schedule(1);
+        assert_eq!(rig.fair.cpu(1).idle_stamp == 0, counts, "{scheduler}");
+    }
+}
+
 /// dequeue_task_fair, v5.6: a CPU left with SCHED_IDLE tasks looks for better ones at its next tick.
 #[test]
 fn a_cpu_left_with_idle_tasks_balances_early() {

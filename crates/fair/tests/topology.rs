@@ -1,7 +1,9 @@
 //! Domains of known machines against expectations worked out by hand from spec 1.
 
+use std::sync::Arc;
+
 use fairground_fair::ffi::FG_SD_SHARE_CPUCAPACITY;
-use fairground_fair::{FairError, Features, Options, PolicySandbox, Topology};
+use fairground_fair::{Fair, FairError, Features, Options, PolicySandbox, Topology};
 use fairground_machine::testing::Shape;
 use fairground_machine::{Cluster, CpuMask, Machine};
 
@@ -321,4 +323,30 @@ fn forks_and_wakeups_cross_nodes_up_to_the_reclaim_distance() {
     machine.node_reclaim_distance = 30;
     let far = top(&machine);
     assert!(far.contains("NEWIDLE") && !["EXEC", "FORK", "AFFINE"].iter().any(|flag| far.contains(flag)), "{far}");
+}
+
+/// Up to v7.0 by all CPUs of a level, also where a partition has but some of them.
+#[test]
+fn intervals_go_by_the_cpus_of_a_partition_since_v7_1() {
+    let options = Options { partitions: vec![mask("6-7")], isolated: CpuMask::EMPTY };
+    for (scheduler, island, rest) in [("v7.0", "4-8", "8-16"), ("v7.1", "2-4", "6-12")] {
+        let lines = build(&preset("hikey960"), scheduler, &options).describe();
+        let find = |start: &str| lines.lines().find(|l| l.trim().starts_with(start)).unwrap().to_string();
+        assert!(find("6-7: MC 6-7").contains(&format!(" {island} ms ")), "{scheduler}: {lines}");
+        assert!(find("PKG 0-5").contains(&format!(" {rest} ms ")), "{scheduler}: {lines}");
+    }
+}
+
+/// A cache that two partitions have a part of is one since v7.2, and the caches are counted; isolated CPUs have none.
+#[test]
+fn caches_have_numbers_of_their_own_since_v7_2() {
+    let options = Options { partitions: vec![mask("2-3")], isolated: mask("7") };
+    for (scheduler, expected) in [("v7.1", [0, 0, 2, 2, 4, 4, 4, 7]), ("v7.2", [0, 0, 0, 0, 1, 1, 1, -1])] {
+        let features = Features::parse(scheduler).unwrap();
+        let fair = Fair::new(Arc::new(preset("hikey960")), features, options.clone()).unwrap();
+        let ids: Vec<i32> = (0..8).map(|cpu| fair.cpu(cpu).sd_llc_id).collect();
+        assert_eq!(ids, expected, "{scheduler}");
+        let shares: Vec<i32> = (0..8).map(|cpu| fair.cpu(cpu).sd_share_id).collect();
+        assert_eq!(shares, [0, 0, 2, 2, 4, 4, 4, 7], "{scheduler}");
+    }
 }

@@ -37,7 +37,11 @@ impl Fair {
         same("idle_h_nr_running", u64::from(rq.idle_h_nr_running), idle)?;
         same("h_nr_delayed", u64::from(rq.h_nr_delayed), count(is_delayed))?;
         let awake = queued().filter(|p| !is_delayed(p));
-        same("est_enqueued", u64::from(rq.est_enqueued), awake.map(|p| u64::from(self.estimate(p))).sum())?;
+        let (est, awake) = (u64::from(rq.est_enqueued), awake.map(|p| u64::from(self.estimate(p))).sum::<u64>());
+        // Without est-delayed an estimate may have left twice.
+        if est > awake || self.features.on(FG_EST_DELAYED) {
+            same("est_enqueued", est, awake)?;
+        }
         self.audit_clamps(cpu)?;
         self.audit_order(cpu)?;
         self.audit_queues(cpu)?;

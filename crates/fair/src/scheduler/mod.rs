@@ -158,6 +158,17 @@ impl Fair {
         }
     }
 
+    /// put_prev_task_idle and set_next_task_idle: the idle task leaves the CPU or gets it. `idled`: it had it before.
+    fn replace_idle(&mut self, cpu: usize, idled: bool, pick: Pick) {
+        let idles = pick == Pick::Idle;
+        if idled && !idles && self.queues.world.sys().feat.value[FG_AVG_IDLE_ANY] != 0 {
+            self.queues.world.wake_from_idle(cpu);
+        }
+        if !idled && idles {
+            self.queues.world.set_next_idle(cpu);
+        }
+    }
+
     fn start_stopper(&mut self, cpu: usize) -> Pick {
         self.queues.put_prev(cpu);
         self.queues.start_stopper(cpu);
@@ -250,13 +261,14 @@ impl Scheduler for Fair {
         env.charge(cpu as CpuId, SoftCost::Pick, 1);
         self.clock(env, cpu);
         self.queues.rqs[cpu].clear_resched();
-        let prev = self.queues.world.curr(cpu);
+        let (prev, idled) = (self.queues.world.curr(cpu), self.queues.world.cpus[cpu].curr_is_idle != 0);
         let pick = match self.sim.pending[cpu].stop_work.is_empty() {
             true => self.pick(env, cpu),
             false => self.start_stopper(cpu),
         };
         // The reschedule that a pull of newidle balancing requested is this schedule().
         self.queues.rqs[cpu].clear_resched();
+        self.replace_idle(cpu, idled, pick);
         self.queues.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
         self.emit_switch(env, cpu, prev, pick);
         self.finish_switch(env, cpu, prev);

@@ -265,6 +265,8 @@ impl Fair {
         self.queues.enqueue(&mut self.sim.on(env), cpu, task, flags);
         env.enqueued(task, cpu as CpuId);
         self.queues.check_preempt(&mut self.sim.on(env), cpu, task, 0);
-        self.queues.world.wake_from_idle(cpu);
+        if self.queues.world.sys().feat.value[FG_AVG_IDLE_ANY] == 0 {
+            self.queues.world.wake_from_idle(cpu);
+        }
     }
 }

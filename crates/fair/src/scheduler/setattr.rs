@@ -58,9 +58,7 @@ impl Fair {
     /// __sched_setscheduler: off the queue, changed, back on.
     ///
     /// DEVIATION: the averages of a task that is RT for a while stand still; the kernel lets them decay
-    /// (switched_to_fair ages them), and gives a task born RT the load of its weight, which decays likewise. 6.12 takes
-    /// the estimate of a delayed sleeper that leaves the fair class off its queue a second time; here it was off
-    /// already.
+    /// (switched_to_fair ages them), and gives a task born RT the load of its weight, which decays likewise.
     pub(crate) fn set_attr(&mut self, env: &mut Env, task: TaskId, attr: &SchedAttr) {
         let p = self.queues.world.task(task);
         let (cpu, was_rt) = (p.cpu as usize, is_rt(p));
@@ -69,7 +67,7 @@ impl Fair {
         let leaves_fair = matches!(attr.policy, Policy::Fifo | Policy::Rr);
         if leaves_fair && self.queues.world.task(task).flags & FG_TASK_DELAYED != 0 {
             self.queues.update_curr(&mut self.sim.on(env), cpu);
-            self.queues.dequeue_delayed(&mut self.sim.on(env), cpu, task);
+            self.queues.dequeue_delayed(&mut self.sim.on(env), cpu, task, FG_DEQUEUE_CLASS);
         }
         let queued = self.queues.world.task(task).on_rq != 0;
         if queued {
@@ -118,7 +116,7 @@ impl Fair {
         if is_rt(self.queues.world.task(task)) {
             self.queues.world.set_next_rt(cpu, task, was_rt);
         } else {
-            self.queues.set_next_fair(cpu, task);
+            self.queues.set_next_fair(cpu, task, false);
         }
     }
 

@@ -25,10 +25,10 @@ impl RunQueues {
         self.insert_if_queued(cpu, prev);
     }
 
-    /// Makes a queued fair task current.
-    pub fn set_next_fair(&mut self, cpu: usize, next: TaskId) {
+    /// Makes a queued fair task current. `first`: it was picked, not put back after a change.
+    pub fn set_next_fair(&mut self, cpu: usize, next: TaskId, first: bool) {
         self.remove_from_tree(cpu, next);
-        self.around_group(cpu, next, |world| world.set_next_entity(cpu, next));
+        self.around_group(cpu, next, |world| world.set_next_entity(cpu, next, first));
         self.cfs_tasks.renew(cpu, next);
     }
 
@@ -60,7 +60,7 @@ impl RunQueues {
     /// Dequeues a delayed task or group, which was picked.
     pub fn dequeue_delayed_entity<H: Host>(&mut self, host: &mut H, cpu: usize, entity: u32) {
         match group_of_entity(entity) {
-            None => self.dequeue_delayed(host, cpu, entity),
+            None => self.dequeue_delayed(host, cpu, entity, 0),
             Some(tg) => self.dequeue_delayed_group(host, cpu, tg),
         }
     }
@@ -79,7 +79,7 @@ impl RunQueues {
                 Some(prev) => self.put_prev_fair(cpu, prev),
                 None => self.put_prev(cpu),
             }
-            self.set_next_fair(cpu, next);
+            self.set_next_fair(cpu, next, true);
         }
         Some(next)
     }

@@ -88,10 +88,10 @@ impl RunQueues {
         host.signals_updated(&self.world, cpu, Some(task));
     }
 
-    /// Dequeues a delayed sleeper: it was picked, or leaves the fair class.
-    pub fn dequeue_delayed<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
+    /// Dequeues a delayed sleeper: it was picked, or (`FG_DEQUEUE_CLASS` in `flags`) leaves the fair class.
+    pub fn dequeue_delayed<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) {
         host.charge(SoftCost::Dequeue, 1);
-        self.leave(host, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);
+        self.leave(host, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED | flags);
     }
 
     /// A delayed sleeper is woken where it is queued.

@@ -41,6 +41,8 @@ pub struct Shape {
     pub asym_balance_wake: bool,
     /// The level below an asymmetric domain prefers siblings like any other (ASYM_PREFER_SIBLING).
     pub asym_prefer_sibling: bool,
+    /// Intervals go by the CPUs of the span, not by all of the level (WEIGHT_IN_MAP).
+    pub weight_in_map: bool,
 }
 
 /// The CPUs that a CPU shares the levels below its node with, including itself, on a kernel with clusters.
@@ -129,6 +131,24 @@ fn coregroup(machine: &Machine, cluster_level: bool, cpu: CpuId) -> CpuMask {
     mask
 }
 
+/// For each CPU the number of its last-level cache, in the order of their first CPUs; -1 for CPUs without domains.
+/// A cache has one number whatever partitions its CPUs are in.
+pub fn llc_numbers(machine: &Machine, isolated: &CpuMask) -> Vec<i32> {
+    let mut caches: Vec<CpuMask> = Vec::new();
+    let mut number = |cpu: CpuId| {
+        if isolated.test(cpu) {
+            return -1;
+        }
+        let mask = coregroup(machine, true, cpu);
+        let known = caches.iter().position(|cache| *cache == mask);
+        known.unwrap_or_else(|| {
+            caches.push(mask);
+            caches.len() - 1
+        }) as i32
+    };
+    (0..machine.nr_cpus() as CpuId).map(&mut number).collect()
+}
+
 /// cpu_clustergroup_mask: the span of CLS. Where MC is no larger, the core, so that CLS degenerates.
 fn clustergroup(machine: &Machine, cpu: CpuId) -> CpuMask {
     let cluster = cluster(machine, cpu);
@@ -182,7 +202,7 @@ fn check_nesting(level: &Level) -> Result<(), FairError> {
 impl Level {
     /// A domain of this level for `cpu`, spanning `span`, with the fields of spec 1.3 and no neighbours yet.
     pub fn domain(&self, cpu: CpuId, span: CpuMask, shape: &Shape) -> FgDomain {
-        let width = self.masks[cpu as usize].count() as u32;
+        let width = if shape.weight_in_map { span } else { self.masks[cpu as usize] }.count() as u32;
         let mut sd = FgDomain::zeroed();
         sd.level = self.id;
         sd.span = span;

@@ -38,6 +38,7 @@ pub struct Topology {
     levels: Vec<Level>,
     plan: Plan,
     clusters: Vec<Option<CpuMask>>,
+    llc_ids: Vec<i32>,
     partitions: Vec<CpuMask>,
     isolated: CpuMask,
 }
@@ -59,9 +60,15 @@ impl Topology {
             numa::allowed_imbalance(&mut plan, map);
             degenerate::degenerate(&mut plan, map, features.on(FG_GROUP_FLAGS));
         }
-        let mut topology = Topology { levels, plan, clusters: Vec::new(), partitions, isolated: options.isolated };
+        let isolated = options.isolated;
+        let (clusters, llc_ids) = (Vec::new(), Vec::new());
+        let mut topology = Topology { levels, plan, clusters, llc_ids, partitions, isolated };
         let within = |cpu| levels::cluster_within(machine, cpu, &topology.llc(cpu)?.sd.span);
         topology.clusters = (0..nr_cpus as CpuId).map(within).collect();
+        topology.llc_ids = match features.on(FG_LLC_PHYS) {
+            true => levels::llc_numbers(machine, &isolated),
+            false => (0..nr_cpus as CpuId).map(|cpu| topology.first_of_llc(cpu) as i32).collect(),
+        };
         Ok(topology)
     }
 
@@ -89,6 +96,25 @@ impl Topology {
         self.plan.chain(cpu).take_while(|d| d.sd.flags & FG_SD_SHARE_LLC != 0).last()
     }
 
+    /// The first CPU of [`Self::llc`]; `cpu` itself without such a domain.
+    pub(crate) fn first_of_llc(&self, cpu: CpuId) -> CpuId {
+        self.llc(cpu).and_then(|d| d.sd.span.first()).unwrap_or(cpu)
+    }
+
+    /// sd_llc_id: equal for CPUs that share their last-level cache.
+    pub(crate) fn llc_id(&self, cpu: CpuId) -> i32 {
+        self.llc_ids[cpu as usize]
+    }
+
+    /// Whether some CPU's last-level cache, if others have it too, is only a part of what balancing reaches from there
+    /// (sched_cache_present).
+    pub(crate) fn has_many_llcs(&self) -> bool {
+        (0..self.plan.lowest.len() as CpuId).any(|cpu| {
+            let top = self.plan.chain(cpu).last().map_or(0, |d| d.sd.weight);
+            self.llc(cpu).is_some_and(|d| d.sd.weight > 1 && d.sd.weight < top)
+        })
+    }
+
     /// The cluster of `cpu`, larger than its core and smaller than the span of [`Self::llc`], whether or not it is a
     /// domain.
     pub(crate) fn cluster(&self, cpu: CpuId) -> Option<&CpuMask> {
@@ -111,6 +137,7 @@ fn shape(features: &Features) -> Shape {
         groups_within: features.on(FG_GROUPS_WITHIN),
         asym_balance_wake: features.on(FG_WAKE_CAP),
         asym_prefer_sibling: features.on(FG_ASYM_PREFER_SIBLING),
+        weight_in_map: features.on(FG_WEIGHT_IN_MAP),
     }
 }
 

@@ -47,6 +47,7 @@ impl World {
         sys.nr_cpus = machine.nr_cpus() as u32;
         sys.asym_key = u8::from(topology.has(FG_SD_ASYM_CPUCAPACITY));
         sys.smt_key = u8::from(machine.has_smt());
+        sys.cache_key = u32::from(topology.has_many_llcs());
         sys.active = machine.all_cpus();
         sys.feat = features.raw().clone();
         // Without the static key sched_uclamp_used (UCLAMP_KEY), clamps are always counted.
@@ -162,12 +163,11 @@ impl World {
             let root = topology.partitions().iter().position(|p| p.test(id));
             let root = self.roots.ptr(root.unwrap_or(topology.partitions().len()));
             let llc = topology.llc(id).map(|d| d.sd.span);
-            let llc_id = llc.and_then(|span| span.first()).unwrap_or(id);
             let rq = &mut self.cpus[cpu];
             (rq.sd, rq.sd_asym_cpucapacity, rq.sd_numa, rq.rd) = (lowest, asym, numa, root);
             rq.sd_llc_size = llc.map_or(1, |span| span.count() as u32);
-            rq.sd_llc_id = llc_id as i32;
-            rq.sd_share_id = llc_id as i32;
+            rq.sd_llc_id = topology.llc_id(id);
+            rq.sd_share_id = topology.first_of_llc(id) as i32;
         }
     }
 

@@ -26,8 +26,11 @@ impl StateImporter {
     /// An importer for one machine.
     pub fn new(sandbox: &mut PolicySandbox) -> StateImporter {
         let mut llcs: Vec<CpuId> = Vec::new();
+        let mut seen = Vec::new();
         for cpu in 0..sandbox.nr_cpus() as CpuId {
-            if sandbox.llc_mut(cpu).is_some() && sandbox.cpu_mut(cpu).sd_llc_id == cpu as i32 {
+            let Some(llc) = sandbox.llc_mut(cpu).map(|llc| std::ptr::from_ref(llc)) else { continue };
+            if !seen.contains(&llc) {
+                seen.push(llc);
                 llcs.push(cpu);
             }
         }

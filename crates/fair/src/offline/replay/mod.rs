@@ -461,7 +461,7 @@ impl ReplayedState {
         if self.queues.world.task(task).on_rq != 0 {
             self.clock(from);
             self.queues.charge_curr(from);
-            self.queues.dequeue_delayed(&mut self.host, from, task);
+            self.queues.dequeue_delayed(&mut self.host, from, task, 0);
         }
         self.queues.world.migrate_task(from, task);
         self.queues.world.migrate_lag(from, task, self.host.now);
@@ -489,7 +489,7 @@ impl ReplayedState {
             self.queues.dequeue(&mut self.host, cpu, task, FG_DEQUEUE_SLEEP);
         }
         if self.queues.world.task(task).on_rq != 0 {
-            self.queues.dequeue_delayed(&mut self.host, cpu, task);
+            self.queues.dequeue_delayed(&mut self.host, cpu, task, 0);
         }
     }
 
@@ -514,7 +514,7 @@ impl ReplayedState {
             self.queues.enqueue(&mut self.host, cpu, task, 0);
         }
         if runs {
-            self.queues.set_next_fair(cpu, task);
+            self.queues.set_next_fair(cpu, task, false);
         }
     }
 

@@ -62,7 +62,7 @@ impl ReplayedState {
         if !(self.is_runnable(task) && self.queues.world.task(task).cpu as usize == cpu) {
             self.wake_on(task, cpu as CpuId);
         }
-        self.queues.set_next_fair(cpu, task);
+        self.queues.set_next_fair(cpu, task, true);
     }
 
     /// A CPU goes idle, so no task can be queued there: dequeues those that the replayed state has.
