@@ -334,6 +334,52 @@ struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, st
 	return cfs_pick_entity(sys, q, curr_in_group(rq, tg), first, second);
 }
 
+/* The signals of curr and the queues above it. */
+static void tick_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr)
+{
+	update_load_avg(sys, rq, curr);
+	if (curr->tg)
+		update_group_share(sys, rq, group_of(rq, curr));
+}
+
+/* Slices shorter than this are not worth a timer, ns. */
+#define HRTICK_MIN 10000ull
+
+s64 fg_hrtick_delay(const struct fg_sys *sys, const struct fg_cpu *rq)
+{
+	const struct fg_task *curr = fair_curr(rq);
+	u64 irq = rq->irq.util_avg;
+	s64 left;
+
+	if (!feat(sys, FG_HRTICK) || !curr || rq->h_nr_running <= 1)
+		return 0;
+	if (feat(sys, FG_HRTICK) == FG_HRTICK_RAN) {
+		left = (s64)(entity_slice(sys, curr) - (curr->sum_exec - curr->prev_sum_exec));
+		return left < 0 ? -1 : (s64)max_u64((u64)left, HRTICK_MIN);
+	}
+	left = (s64)(curr->deadline - curr->vruntime);
+	if (left < 0)
+		return -1;
+	left = (s64)(curr->weight * (u64)left / FG_NICE_0_LOAD);
+	/* Interrupts will take their part of the time. */
+	if (irq && irq < FG_CAPACITY_SCALE)
+		left = (s64)((u64)left * (1024 * 1024 / (FG_CAPACITY_SCALE - irq)) / 1024);
+	return (s64)max_u64((u64)left, HRTICK_MIN);
+}
+
+void fg_hrtick(const struct fg_sys *sys, struct fg_cpu *rq)
+{
+	struct fg_task *curr = fair_curr(rq);
+
+	if (!curr)
+		return;
+	tick_load_avg(sys, rq, curr);
+	if (feat(sys, FG_HRTICK) == FG_HRTICK_DEADLINE)
+		return;
+	fg_update_misfit_status(sys, rq, curr);
+	update_overutilized_status(sys, rq);
+}
+
 u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
 {
 	struct fg_task *curr = fair_curr(rq);
@@ -342,9 +388,7 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
 	fg_update_thermal(sys, rq);
 	if (!curr)
 		return 0;
-	update_load_avg(sys, rq, curr);
-	if (curr->tg)
-		update_group_share(sys, rq, group_of(rq, curr));
+	tick_load_avg(sys, rq, curr);
 	/* With EEVDF fg_update_curr() has already answered. */
 	if (!is_eevdf(sys) && rq->h_nr_running - (u32)rq->nr_nested > 1)
 		resched = check_preempt_tick(sys, rq, entity_of(rq, curr), left);

@@ -346,8 +346,9 @@ FG_FEATURE(WAKE_TEST_ALWAYS, "wake-test-always", "", "-", "v7.3", 1,
 	   "a wakeup is tested although a reschedule is pending: it may shorten the protection")
 FG_FEATURE(MIN_SLICE_UP, "min-slice-up", "", "-", "v6.15", 0,
 	   "a group passes a change of its shortest slice on at once")
-FG_FEATURE(HRTICK, "hrtick", "off|ran|deadline", "-", "-", 0,
-	   "a timer ends slices between ticks (x86 and riscv from v7.1 on)")
+FG_FEATURE(HRTICK, "hrtick", "off|ran|deadline", "-", "-", 1,
+	   "a timer ends slices between ticks: by the time that a task has run, or by its deadline (x86 and riscv from "
+	   "v7.1 on)")
 FG_FEATURE(PREEMPT_MODEL, "preempt-model", "full|lazy", "-", "v7.0", 1,
 	   "fair tasks are preempted at once, or when their CPU next leaves the kernel")
 FG_FEATURE(FLAT_PICK, "flat-pick", "", "-", "v7.3", 0, "tasks of all groups compete in one queue")

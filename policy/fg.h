@@ -116,6 +116,9 @@ struct fg_features {
 #define FG_REWEIGHT_EXACT 3
 #define FG_LAG_CLAMP_OWN 0
 #define FG_LAG_CLAMP_QUEUE 1
+#define FG_HRTICK_OFF 0
+#define FG_HRTICK_RAN 1
+#define FG_HRTICK_DEADLINE 2
 #define FG_PREEMPT_MODEL_FULL 0
 #define FG_PREEMPT_MODEL_LAZY 1
 #define FG_RQ_CFS 0
@@ -746,6 +749,13 @@ FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_
 void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p);
 /* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
 fg_bool fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
+/*
+ * ns until the slice of the current fair task, charged before, is over, for a timer of its own; 0: none is wanted, with hrtick
+ * off or nobody waiting; negative: it is over.
+ */
+s64 fg_hrtick_delay(const struct fg_sys *sys, const struct fg_cpu *rq);
+/* That timer has expired, and the current fair task is charged: like fg_entity_tick(), but it always wants a reschedule. */
+void fg_hrtick(const struct fg_sys *sys, struct fg_cpu *rq);
 #define FG_PREEMPT_NO 0
 #define FG_PREEMPT_YES 1
 #define FG_PREEMPT_DELAYED 2

@@ -211,6 +211,40 @@ TEST(who_yields_pays_for_its_slice_in_612_stable)
 	CHECK_EQ(average(), 2 * MS);
 }
 
+/* Two CPUs: a slice is 1.5 ms. a of twice the weight has a deadline 0.5 ms of its virtual time away, and has run 1 ms. */
+TEST(a_timer_ends_a_slice)
+{
+	static const s64 expected[] = { 0, 500 * US, 1 * MS };
+
+	for (u8 mode = 0; mode < 3; mode++) {
+		struct fg_task a, b;
+
+		queue(FG_RQ_EEVDF612);
+		sys.feat.value[FG_HRTICK] = mode;
+		a = task(1, 2048);
+		b = task(2, 1024);
+		put(&a, 0, 500 * US);
+		run(&a);
+		a.sum_exec = a.prev_sum_exec + 1 * MS;
+		CHECK_EQ(fg_hrtick_delay(&sys, rq), 0);
+		put(&b, 0, SLICE);
+		CHECK_EQ(fg_hrtick_delay(&sys, rq), expected[mode]);
+		/* interrupts take a quarter: a third more; 1024 is no quarter of anything */
+		rq->irq.util_avg = 256;
+		CHECK_EQ(fg_hrtick_delay(&sys, rq),
+			 mode == FG_HRTICK_DEADLINE ? (s64)(1 * MS * 1365 / 1024) : expected[mode]);
+		rq->irq.util_avg = 1024;
+		CHECK_EQ(fg_hrtick_delay(&sys, rq), expected[mode]);
+		/* not less than 10 us, unless it is over */
+		a.deadline = a.vruntime;
+		a.sum_exec = a.prev_sum_exec + SLICE;
+		CHECK_EQ(fg_hrtick_delay(&sys, rq), mode ? 10 * US : 0);
+		a.deadline = a.vruntime - 1;
+		a.sum_exec++;
+		CHECK_EQ(fg_hrtick_delay(&sys, rq), mode ? -1 : 0);
+	}
+}
+
 int main(void)
 {
 	RUN(the_eligible_one_with_the_earliest_deadline_runs);
@@ -221,5 +255,6 @@ int main(void)
 	RUN(a_shorter_slice_takes_protection_in_v612);
 	RUN(who_yields_goes_a_slice_back);
 	RUN(who_yields_pays_for_its_slice_in_612_stable);
+	RUN(a_timer_ends_a_slice);
 	return test_report();
 }

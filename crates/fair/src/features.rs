@@ -151,6 +151,7 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_PICK_BUDDY, ffi::FG_RQ),
     needs(ffi::FG_YIELD_FORFEIT, ffi::FG_RQ),
     needs(ffi::FG_CACHE_ASYM, ffi::FG_SCHED_CACHE),
+    needs(ffi::FG_HRTICK, ffi::FG_RQ),
 ];
 
 impl Features {

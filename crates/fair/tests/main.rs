@@ -7,6 +7,7 @@ mod eevdf;
 mod features;
 mod governor;
 mod groups;
+mod hrtick;
 mod lazy;
 mod pressure;
 mod rig;

@@ -62,6 +62,8 @@ pub enum Ipi {
     WakeQueue,
     /// Asks the CPU to balance on behalf of idle CPUs (nohz idle balance).
     NohzKick,
+    /// Asks the CPU to set its timer to the end of the current slice (hrtick).
+    Hrtick,
 }
 
 /// What a CPU runs next.

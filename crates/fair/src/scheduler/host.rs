@@ -2,7 +2,7 @@
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{
-    draw, Balance, BalanceAttempt, BalanceKind, BalanceUnit, Env, MigrateCause, Purpose, TaskId, WakeContext,
+    draw, Balance, BalanceAttempt, BalanceKind, BalanceUnit, Env, Ipi, MigrateCause, Purpose, TaskId, Time, WakeContext,
 };
 
 use super::tracepoints::Tracepoints;
@@ -130,6 +130,14 @@ impl Host for SimHost<'_> {
 
     fn resched(&mut self, cpu: usize) {
         self.env.resched(cpu as CpuId);
+    }
+
+    /// A CPU sets its own timer only.
+    fn set_hrtick(&mut self, cpu: usize, at: Option<u64>) {
+        match at {
+            Some(_) if cpu as CpuId != self.sim.here => self.env.send_ipi(cpu as CpuId, Ipi::Hrtick),
+            _ => self.env.set_timer(cpu as CpuId, at.unwrap_or(Time::MAX)),
+        }
     }
 
     fn request_frequency(&mut self, cpu: usize, khz: u32) {

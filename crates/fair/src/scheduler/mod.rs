@@ -261,6 +261,7 @@ impl Scheduler for Fair {
         env.charge(cpu as CpuId, SoftCost::Pick, 1);
         self.clock(env, cpu);
         self.queues.rqs[cpu].clear_resched();
+        self.queues.hrtick_clear(&mut self.sim.on(env), cpu, false);
         let (prev, idled) = (self.queues.world.curr(cpu), self.queues.world.cpus[cpu].curr_is_idle != 0);
         let pick = match self.sim.pending[cpu].stop_work.is_empty() {
             true => self.pick(env, cpu),
@@ -270,6 +271,9 @@ impl Scheduler for Fair {
         self.queues.rqs[cpu].clear_resched();
         self.replace_idle(cpu, idled, pick);
         self.queues.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
+        if pick == Pick::Idle {
+            self.queues.hrtick_clear(&mut self.sim.on(env), cpu, true);
+        }
         self.emit_switch(env, cpu, prev, pick);
         self.finish_switch(env, cpu, prev);
         self.queues.request_frequency(&mut self.sim.on(env), cpu);
@@ -308,6 +312,28 @@ impl Scheduler for Fair {
             Ipi::Resched => {}
             Ipi::WakeQueue => self.drain_wake_list(env, cpu),
             Ipi::NohzKick => self.take_nohz_kick(env, cpu),
+            Ipi::Hrtick => {
+                if let Some(at) = self.queues.rqs[cpu].hrtick_at {
+                    env.set_timer(cpu as CpuId, at);
+                }
+            }
+        }
+        self.leave(env, cpu as CpuId);
+    }
+
+    /// hrtick: the slice of the current task is over.
+    fn timer(&mut self, env: &mut Env, cpu: CpuId) {
+        let cpu = self.enter(env, cpu);
+        if self.queues.rqs[cpu].hrtick_at.is_none_or(|at| at > env.clock(cpu as CpuId)) {
+            return;
+        }
+        self.queues.rqs[cpu].hrtick_at = None;
+        env.charge(cpu as CpuId, SoftCost::Tick, 1);
+        self.clock(env, cpu);
+        match self.queues.world.curr(cpu) {
+            Some(task) if is_rt(self.queues.world.task(task)) => self.tick_rt(env, cpu, task),
+            Some(_) => self.queues.hrtick_fair(&mut self.sim.on(env), cpu),
+            None => {}
         }
         self.leave(env, cpu as CpuId);
     }

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `queue` | enqueue, dequeue, preemption, moves, ticks |
 //! | `pick` | which task runs next, and put_prev of the one before |
+//! | `hrtick` | the timer that ends a slice between two ticks |
 //! | `task_group` | groups that compete as one, within the sequences of `queue` and `pick` |
 //! | `balance` | the passes over the domains of a CPU |
 //! | `run_queue`, `deadline` | containers of queued entities |
@@ -21,6 +22,7 @@
 mod balance;
 mod cfs_tasks;
 mod deadline;
+mod hrtick;
 mod pick;
 mod queue;
 mod run_queue;
@@ -78,6 +80,9 @@ pub(crate) trait Host {
     /// resched_curr: `cpu` must run schedule(). Reported once until it has.
     fn resched(&mut self, _cpu: usize) {}
 
+    /// The timer that ends the slice of the current task of `cpu` is to expire at `at`, ns; `None`: not at all.
+    fn set_hrtick(&mut self, _cpu: usize, _at: Option<u64>) {}
+
     /// schedutil requests this frequency for the clock of `cpu`.
     fn request_frequency(&mut self, _cpu: usize, _khz: u32) {}
 
@@ -130,6 +135,7 @@ impl RunQueues {
             if !rq.clear_resched() && rq.fair.is_empty() && self.cfs_tasks.len(cpu) == 0 {
                 continue;
             }
+            rq.hrtick_at = None;
             rq.fair.clear();
             self.cfs_tasks.clear(cpu);
         }

@@ -80,6 +80,7 @@ impl RunQueues {
                 None => self.put_prev(cpu),
             }
             self.set_next_fair(cpu, next, true);
+            self.hrtick_start(host, cpu, true);
         }
         Some(next)
     }

@@ -48,6 +48,7 @@ impl RunQueues {
         self.note_slices(cpu, task);
         self.cfs_tasks.add(cpu, task);
         host.signals_updated(&self.world, cpu, Some(task));
+        self.hrtick_update(host, cpu);
     }
 
     /// Takes a queued or current task off the run queue of `cpu`, whose clock is up to date.
@@ -61,6 +62,9 @@ impl RunQueues {
         }
         self.update_curr(host, cpu);
         self.leave(host, cpu, task, flags);
+        if u32::from(self.world.sys().feat.value[FG_HRTICK]) == FG_HRTICK_RAN {
+            self.hrtick_update(host, cpu);
+        }
     }
 
     /// The part of a dequeue after the current task was charged. A task that goes to sleep may stay queued, delayed.

@@ -210,6 +210,8 @@ pub struct RunQueue {
     /// The current task is to be replaced when the CPU next leaves the kernel, or at its next tick
     /// (TIF_NEED_RESCHED_LAZY). Only with `preempt-model=lazy`.
     pub resched_lazy: bool,
+    /// When the timer that ends the current slice expires (hrtick), ns.
+    pub hrtick_at: Option<u64>,
 }
 
 impl RunQueue {
@@ -222,6 +224,7 @@ impl RunQueue {
             stopper: false,
             resched: false,
             resched_lazy: false,
+            hrtick_at: None,
         }
     }
 
