@@ -3,7 +3,7 @@
 #[allow(dead_code)] // each of its users leaves something out
 use std::sync::Arc;
 
-use fairground_fair::Options;
+use fairground_fair::{Features, Options, Pointers, PolicySandbox};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::{Change, Env, IdleView, Ipi, MigrateCause, Pick, Request, Scheduler, TaskInfo, WakeContext};
@@ -624,6 +624,18 @@ fn a_pending_wakeup_is_no_idle_time() {
         assert_eq!(rig.schedule(1), Pick::Idle);
         assert_eq!(rig.fair.cpu(1).idle_stamp != before, idles, "{scheduler}");
         assert_eq!(rig.fair.cpu(1).idle_stamp, if idles { rig.fair.cpu(1).clock } else { before });
+    }
+}
+
+/// The current task of a CPU may be one that the referee has not copied yet.
+#[test]
+fn a_sandbox_knows_the_tasks_that_its_cpus_point_at() {
+    let features = Features::parse("v6.12").unwrap();
+    let mut sandbox = PolicySandbox::new(&Machine::symmetric(2), &features, 250).unwrap();
+    for curr in [Some(7), None, Some(3)] {
+        let pointers = Pointers { curr, ..Pointers::default() };
+        sandbox.point(1, &pointers);
+        assert_eq!(sandbox.pointers(1).curr, curr);
     }
 }
 

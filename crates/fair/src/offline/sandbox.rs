@@ -169,8 +169,9 @@ impl PolicySandbox {
 
     /// Sets the pointers of a CPU.
     pub fn point(&mut self, cpu: CpuId, to: &Pointers) {
+        // A task of which nothing was copied yet is known by its id already.
         for task in [to.curr, to.next, to.last, to.skip].into_iter().flatten() {
-            self.queues.world.tasks.grow_to(task as usize);
+            self.task_mut(task).id = task;
         }
         self.queues.world.point(cpu as usize, to);
     }
