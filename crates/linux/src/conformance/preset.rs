@@ -24,8 +24,11 @@ pub fn preset_for(release: &str) -> Result<Features, FairError> {
 /// # Errors
 /// As [`preset_for`].
 pub fn preset_of(record: &Record) -> Result<Features, FairError> {
-    let preset = preset_for(&record.release)?;
-    let is_set = |option: &str| record.options.contains_key(option);
+    configured(preset_for(&record.release)?, |option| record.options.contains_key(option))
+}
+
+/// A preset as a kernel with these options behaves.
+fn configured(preset: Features, is_set: impl Fn(&str) -> bool) -> Result<Features, FairError> {
     let preset = match (is_set("CONFIG_PREEMPT_LAZY"), preset.on(FG_PREEMPT_MODEL)) {
         (true, false) => preset.and("+preempt-model=lazy")?,
         (false, true) => preset.and("-preempt-model")?,
@@ -49,5 +52,23 @@ mod tests {
         assert_eq!(preset("6.12.118").preset_name(), "v6.12");
         assert!(preset("6.12.118").notes()[0].contains("6.12.118 has no preset"));
         assert!(preset_for("mine").is_err());
+    }
+
+    #[test]
+    fn a_preset_follows_the_model_of_preemption() {
+        let lazy = ["CONFIG_PREEMPTION", "CONFIG_PREEMPT_LAZY"].as_slice();
+        let full = ["CONFIG_PREEMPTION", "CONFIG_PREEMPT"].as_slice();
+        for (preset, options, expected) in [
+            ("v6.18", lazy, "fair:v6.18+preempt-model=lazy"),
+            ("v6.18", full, "fair:v6.18"),
+            ("v6.18", &["CONFIG_PREEMPT_NONE"], "fair:v6.18-newidle-one"),
+            ("v7.2", lazy, "fair:v7.2"),
+            ("v7.2", full, "fair:v7.2-preempt-model"),
+            ("v7.2", &["CONFIG_PREEMPT_NONE"], "fair:v7.2-newidle-one-preempt-model"),
+        ] {
+            let is_set = |option: &str| options.contains(&option);
+            let features = configured(Features::preset(preset).unwrap(), is_set).unwrap();
+            assert_eq!(features.to_string(), expected);
+        }
     }
 }
