@@ -23,7 +23,9 @@ static u64 sched_period(const struct fg_sys *sys, u64 nr)
 /* Entities of the queue of p. */
 static u64 nr_entities(const struct fg_cpu *rq, const struct fg_task *p)
 {
-	return p->tg ? group_of(rq, p)->h_nr_running : rq->h_nr_running - (u32)rq->nr_nested;
+	const struct fg_tg_cpu *g = group_of(rq, p);
+
+	return g ? g->h_nr_running - (u32)g->nr_nested : rq->h_nr_running - (u32)rq->nr_nested;
 }
 
 /* The number of entities that share a period: since v5.13 all tasks of the CPU, before the entities of p's queue. */
@@ -44,10 +46,11 @@ static u64 share_of(const struct fg_queue *q, const struct fg_task *p, u64 time)
 static u64 sched_slice(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p)
 {
 	u64 slice = sched_period(sys, nr_sharing(sys, rq, p) + !p->on_rq);
+	const struct fg_tg_cpu *g;
 
 	slice = share_of(const_queue_of(rq, p), p, slice);
-	if (p->tg)
-		slice = share_of(&rq->fair, &group_of(rq, p)->entity, slice);
+	for_each_group_of(g, rq, p)
+		slice = share_of(const_queue_of(rq, &g->entity), &g->entity, slice);
 	if (feat(sys, FG_BASE_SLICE))
 		slice = max_u64(slice, CFS_MIN_GRANULARITY * tunable_factor(sys));
 	return slice;
@@ -74,7 +77,7 @@ static u64 place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, const
 	u64 v = const_queue_of(rq, p)->min_vruntime;
 
 	if (initial)
-		v += calc_delta_fair(sched_slice(sys, rq, p), p);
+		v += calc_delta_fair(sys, sched_slice(sys, rq, p), p);
 	else
 		v -= CFS_LATENCY * tunable_factor(sys) / 2;
 	return vruntime_max(p->vruntime, v);
@@ -102,7 +105,7 @@ static void cfs_place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, 
 /* ns of p's vruntime that it must be behind to preempt or to be preferred. */
 static u64 wakeup_gran(const struct fg_sys *sys, const struct fg_task *p)
 {
-	return calc_delta_fair(CFS_WAKEUP_GRANULARITY * tunable_factor(sys), p);
+	return calc_delta_fair(sys, CFS_WAKEUP_GRANULARITY * tunable_factor(sys), p);
 }
 
 /* v is so far ahead of p's that p should run instead. */
@@ -165,7 +168,7 @@ static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const
 
 	if (ran > slice) {
 		/* Buddies must not bring it straight back. */
-		fg_clear_buddies(rq, curr);
+		fg_clear_buddies(sys, rq, curr);
 		return 1;
 	}
 	if (ran < CFS_MIN_GRANULARITY * tunable_factor(sys) || !left)
@@ -174,29 +177,44 @@ static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const
 	return ahead > 0 && (u64)ahead > slice;
 }
 
+/* pe, of p, runs next, and so do the groups that it is in. */
+static void set_next_buddies(struct fg_cpu *rq, struct fg_task *pe)
+{
+	struct fg_tg_cpu *g;
+
+	queue_of(rq, pe)->next = pe;
+	for_each_group_of(g, rq, pe)
+		queue_of(rq, &g->entity)->next = &g->entity;
+}
+
+static void set_last_buddies(struct fg_cpu *rq, struct fg_task *p)
+{
+	struct fg_tg_cpu *g;
+
+	queue_of(rq, p)->last = p;
+	for_each_group_of(g, rq, p)
+		queue_of(rq, &g->entity)->last = &g->entity;
+}
+
 /*
- * 1: p preempts curr. They compete as pe and e, entities of one queue q: themselves if their group is the same. If a
- * buddy is set in the queue of a group, the group becomes a buddy in the CPU's queue.
+ * 1: p preempts curr. They compete as pe and e, in the innermost group that both are in, or in none. If a buddy is set in
+ * the queue of a group, the group becomes a buddy where it competes.
  */
 static u32 cfs_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				    struct fg_task *p)
 {
-	u32 same = curr->tg == p->tg;
-	struct fg_task *e = same ? curr : entity_of(rq, curr), *pe = same ? p : entity_of(rq, p);
-	struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
+	const struct fg_tg *tg = common_group(curr, p);
+	struct fg_task *e = entity_in(rq, curr, tg), *pe = entity_in(rq, p, tg);
 	u32 many = nr_entities(rq, curr) >= CFS_NR_LATENCY;
 
 	if (curr->policy != FG_SCHED_IDLE || p->policy == FG_SCHED_IDLE) {
 		/* Batch and idle tasks wait for the tick. */
 		if (p->policy != FG_SCHED_OTHER || !wakeup_preempts(sys, e->vruntime, pe))
 			return 0;
-		rq->fair.next = entity_of(rq, p);
-		q->next = pe;
+		set_next_buddies(rq, pe);
 	}
 	/* With many tasks on the queue the preempted one should come back before its cache is gone. */
-	if (many && e == curr && curr->on_rq && curr->policy != FG_SCHED_IDLE) {
-		rq->fair.last = entity_of(rq, curr);
-		q->last = curr;
-	}
+	if (many && e == curr && curr->on_rq && curr->policy != FG_SCHED_IDLE)
+		set_last_buddies(rq, curr);
 	return 1;
 }

@@ -10,10 +10,10 @@
  * A task that has had more than its share (v_i > V) is not eligible; of the eligible tasks the one with the earliest
  * deadline runs. Lag is kept over sleep and migration, vruntime is not.
  *
- * V is kept as avg_vruntime = sum(w_i * (v_i - v0)) with v0 = min_vruntime and sum(w_i) = load_weight. v0 is moved to V
+ * V is kept as avg_vruntime = sum(w_i * (v_i - v0)) with v0 = min_vruntime and sum(w_i) = sum_weight. v0 is moved to V
  * whenever the current task is charged, so every term is a lag with its sign turned. A lag is clamped to two slices
  * when its task leaves, 200 ms * 1024 < 2^38 at most, and comes back as it left; while the task is queued the others'
- * slices bound it as well. A million of them fit into 63 bits.
+ * slices bound it as well. A million of them fit into 63 bits; from v7.1 on, in 1024ths of a weight, a thousand.
  *
  * v6.12 adds (FG_RQ_EEVDF612): slices a task asks for, preemption in favour of the shorter one, deadlines that survive
  * migration, and sleepers that stay on the queue until their debt is paid.
@@ -75,20 +75,20 @@ static u64 queue_max_slice(const struct fg_sys *sys, const struct fg_queue *q)
 	return q->max_slice ? q->max_slice : base_slice(sys);
 }
 
-/* w * (v - v0) of p */
-static s64 weighted_key(const struct fg_queue *q, const struct fg_task *p)
+static void avg_vruntime_add(const struct fg_sys *sys, struct fg_queue *q, const struct fg_task *p)
 {
-	return (s64)(p->weight * (p->vruntime - q->min_vruntime));
+	u64 weight = entity_weight(sys, p);
+
+	q->avg_vruntime += (s64)(weight * (p->vruntime - q->min_vruntime));
+	q->sum_weight += weight;
 }
 
-static void avg_vruntime_add(struct fg_queue *q, const struct fg_task *p)
+static void avg_vruntime_sub(const struct fg_sys *sys, struct fg_queue *q, const struct fg_task *p)
 {
-	q->avg_vruntime += weighted_key(q, p);
-}
+	u64 weight = entity_weight(sys, p);
 
-static void avg_vruntime_sub(struct fg_queue *q, const struct fg_task *p)
-{
-	q->avg_vruntime -= weighted_key(q, p);
+	q->avg_vruntime -= (s64)(weight * (p->vruntime - q->min_vruntime));
+	q->sum_weight -= weight;
 }
 
 /*
@@ -97,7 +97,7 @@ static void avg_vruntime_sub(struct fg_queue *q, const struct fg_task *p)
  */
 u64 fg_avg_vruntime(const struct fg_queue *q)
 {
-	u64 load = nonzero(q->load_weight);
+	u64 load = nonzero(q->sum_weight);
 	s64 sum = q->avg_vruntime;
 
 	if (sum >= 0)
@@ -105,13 +105,28 @@ u64 fg_avg_vruntime(const struct fg_queue *q)
 	return q->min_vruntime - (0 - (u64)sum + load - 1) / load;
 }
 
+/* v0 = v; the average stays where it is. */
+static void move_min_vruntime(struct fg_queue *q, u64 v)
+{
+	q->avg_vruntime -= (s64)(q->sum_weight * (v - q->min_vruntime));
+	q->min_vruntime = v;
+}
+
 /* v0 = V: keys stay small. */
 static void eevdf_update_min_vruntime(struct fg_queue *q)
 {
-	u64 v = fg_avg_vruntime(q);
+	move_min_vruntime(q, fg_avg_vruntime(q));
+}
 
-	q->avg_vruntime -= (s64)(q->load_weight * (v - q->min_vruntime));
-	q->min_vruntime = v;
+/*
+ * V, before weights join or change: with weights of 20 bits v0 has to be there, or products of a weight and a distance could
+ * be too large.
+ */
+static u64 settled_avg_vruntime(const struct fg_sys *sys, struct fg_queue *q)
+{
+	if (feat(sys, FG_WEIGHT_BITS) == FG_WEIGHT_BITS_20)
+		eevdf_update_min_vruntime(q);
+	return fg_avg_vruntime(q);
 }
 
 static u32 entity_eligible(const struct fg_queue *q, const struct fg_task *p)
@@ -135,7 +150,7 @@ static s64 entity_lag(const struct fg_sys *sys, const struct fg_queue *q, u64 v,
 
 	if (feat(sys, FG_LAG_CLAMP) == FG_LAG_CLAMP_QUEUE)
 		longest = queue_max_slice(sys, q) + tick;
-	limit = (s64)calc_delta_fair(longest, p);
+	limit = (s64)calc_delta_fair(sys, longest, p);
 
 	if (lag > limit)
 		return limit;
@@ -163,15 +178,18 @@ static u32 update_entity_lag(const struct fg_sys *sys, const struct fg_queue *q,
  * The vruntime with which p joins: its lag must afterwards be what it was when it left. p itself moves V, by
  * w * vlag / (W + w), and is placed further away by as much. In an empty queue the lag is dropped.
  */
-static void eevdf_place_entity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *p, u32 flags)
+static void eevdf_place_entity(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *p, u32 flags)
 {
-	u64 vslice = calc_delta_fair(entity_slice(sys, p), p);
+	u64 vslice = calc_delta_fair(sys, entity_slice(sys, p), p), v = settled_avg_vruntime(sys, q);
 	s64 lag = 0;
 
 	/* vlag * (W + w) / W in a form that cannot overflow */
-	if (q->load_weight)
-		lag = p->vlag + scale_signed(p->vlag, p->weight, q->load_weight);
-	p->vruntime = fg_avg_vruntime(q) - (u64)lag;
+	if (q->sum_weight)
+		lag = p->vlag + scale_signed(p->vlag, entity_weight(sys, p), q->sum_weight);
+	p->vruntime = v - (u64)lag;
+	/* What weighs more than all others has V near to it. */
+	if (feat(sys, FG_WEIGHT_BITS) == FG_WEIGHT_BITS_20 && entity_weight(sys, p) > q->sum_weight)
+		move_min_vruntime(q, p->vruntime);
 
 	if (p->flags & FG_TASK_REL_DEADLINE) {
 		p->deadline += p->vruntime;
@@ -188,7 +206,7 @@ static void eevdf_place_entity(const struct fg_sys *sys, const struct fg_queue *
 static void eevdf_leave(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *p, u32 flags)
 {
 	update_entity_lag(sys, q, p);
-	avg_vruntime_sub(q, p);
+	avg_vruntime_sub(sys, q, p);
 	if (!is_eevdf612(sys))
 		return;
 	/* The slice of a task that only moves goes on. */
@@ -205,11 +223,11 @@ static void eevdf_leave(const struct fg_sys *sys, struct fg_queue *q, struct fg_
  * lag = w * vlag stays when w changes. Up to v6.12 a relative deadline is not converted: the rest of a slice becomes
  * longer or shorter in real time.
  */
-static void eevdf_rescale(const struct fg_sys *sys, struct fg_task *p, u64 old_weight)
+static void eevdf_rescale(const struct fg_sys *sys, struct fg_task *p, u64 old, u64 new)
 {
-	p->vlag = scale_signed(p->vlag, old_weight, p->weight);
+	p->vlag = scale_signed(p->vlag, old, new);
 	if (feat(sys, FG_REWEIGHT) != FG_REWEIGHT_LAG && (p->flags & FG_TASK_REL_DEADLINE))
-		p->deadline = (u64)scale_signed((s64)p->deadline, old_weight, p->weight);
+		p->deadline = (u64)scale_signed((s64)p->deadline, old, new);
 }
 
 /* ---- protection: how long what was picked runs before another may take its place ---- */
@@ -230,14 +248,13 @@ static void cancel_protect_slice(struct fg_task *curr)
 }
 
 /* The least vruntime at which e, queued in q, is not eligible: just beyond the average of the others. */
-static u64 ineligible_vruntime(const struct fg_queue *q, const struct fg_task *e)
+static u64 ineligible_vruntime(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *e)
 {
 	struct fg_queue others = *q;
 
-	if (q->load_weight <= e->weight)
+	if (q->sum_weight <= entity_weight(sys, e))
 		return q->min_vruntime + 1;
-	avg_vruntime_sub(&others, e);
-	others.load_weight -= e->weight;
+	avg_vruntime_sub(sys, &others, e);
 	return fg_avg_vruntime(&others) + 1;
 }
 
@@ -251,9 +268,9 @@ static void set_protect_slice(const struct fg_sys *sys, const struct fg_queue *q
 	if (shortest == own)
 		return;
 	if (feat(sys, FG_PROTECT) == FG_PROTECT_INELIGIBLE)
-		e->vprot = vruntime_min(e->vprot, ineligible_vruntime(q, e));
+		e->vprot = vruntime_min(e->vprot, ineligible_vruntime(sys, q, e));
 	else
-		e->vprot = vruntime_min(e->vprot, e->vruntime + calc_delta_fair(shortest, e));
+		e->vprot = vruntime_min(e->vprot, e->vruntime + calc_delta_fair(sys, shortest, e));
 }
 
 /* A wakeup did not preempt e: it is protected for the shortest slice at most. */
@@ -263,7 +280,7 @@ static void update_protect_slice(const struct fg_sys *sys, const struct fg_queue
 
 	if (feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS)
 		from = vruntime_min(from, fg_avg_vruntime(q));
-	e->vprot = vruntime_min(e->vprot, from + calc_delta_fair(queue_min_slice(sys, q), e));
+	e->vprot = vruntime_min(e->vprot, from + calc_delta_fair(sys, queue_min_slice(sys, q), e));
 }
 
 /* The slice is over: the next one. */
@@ -271,7 +288,7 @@ static u32 update_deadline(const struct fg_sys *sys, struct fg_task *p)
 {
 	if (vruntime_before(p->vruntime, p->deadline))
 		return 0;
-	p->deadline = p->vruntime + calc_delta_fair(entity_slice(sys, p), p);
+	p->deadline = p->vruntime + calc_delta_fair(sys, entity_slice(sys, p), p);
 	p->flags &= ~(u32)FG_TASK_PROTECTED;
 	return 1;
 }
@@ -290,13 +307,14 @@ static u32 lost_its_turn(const struct fg_sys *sys, const struct fg_queue *q, con
 /* curr, of q, ran for delta of its virtual time. 1: another entity should run. */
 static u32 eevdf_charge(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *curr, u64 delta)
 {
+	u64 weight = entity_weight(sys, curr);
 	u32 renewed;
 
 	curr->vruntime += delta;
-	q->avg_vruntime += (s64)(curr->weight * delta);
+	q->avg_vruntime += (s64)(weight * delta);
 	eevdf_update_min_vruntime(q);
 	renewed = update_deadline(sys, curr);
-	if (q->load_weight == curr->weight || !(renewed || lost_its_turn(sys, q, curr)))
+	if (q->sum_weight == weight || !(renewed || lost_its_turn(sys, q, curr)))
 		return 0;
 	forget_buddy(q, curr);
 	return 1;
@@ -343,16 +361,6 @@ static u32 preempts_short(const struct fg_sys *sys, const struct fg_queue *q, co
 	return deadline_before(p, curr) || !entity_eligible(q, curr);
 }
 
-/* p preempts a SCHED_IDLE curr. v6.12 compares the entities that compete, and a group's entity is never SCHED_IDLE. */
-static u32 preempts_idle(const struct fg_sys *sys, const struct fg_task *curr, const struct fg_task *p)
-{
-	u32 tasks_compete = curr->tg == p->tg || !is_eevdf612(sys);
-	u32 curr_is_idle = curr->policy == FG_SCHED_IDLE && (tasks_compete || !curr->tg);
-	u32 p_is_idle = p->policy == FG_SCHED_IDLE && (tasks_compete || !p->tg);
-
-	return curr_is_idle && !p_is_idle;
-}
-
 /* Up to v6.16: a shorter slice ends the protection first, then a pick decides. */
 static u32 preempts_parity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e,
 			   const struct fg_task *pe, struct fg_task *first)
@@ -397,20 +405,35 @@ static u32 preempts_vprot(const struct fg_sys *sys, struct fg_queue *q, struct f
 	return FG_PREEMPT_NO;
 }
 
-/* FG_PREEMPT_*. They compete as pe and e: themselves if their group is the same. first: of that queue. */
+/* e, for which p competes, is SCHED_IDLE, or a group with cpu.idle. Up to v6.11 it is if p is, whatever group that is in. */
+static u32 counts_as_idle_entity(const struct fg_sys *sys, const struct fg_task *e, const struct fg_task *p)
+{
+	return e->policy == FG_SCHED_IDLE || (!is_eevdf612(sys) && p->policy == FG_SCHED_IDLE);
+}
+
+/* FG_PREEMPT_*. They compete as pe and e, in the innermost group that both are in, or in none. first: of that queue. */
 static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				      struct fg_task *p, struct fg_task *first, u32 flags)
 {
-	u32 same = curr->tg == p->tg;
-	struct fg_task *e = same ? curr : entity_of(rq, curr), *pe = same ? p : entity_of(rq, p);
-	struct fg_queue *q = same ? queue_of(rq, curr) : &rq->fair;
+	struct fg_task *e = curr, *pe = p;
+	struct fg_queue *q;
+	u32 e_idle, pe_idle;
 
-	if (preempts_idle(sys, curr, p)) {
+	if (!is_flat(sys)) {
+		const struct fg_tg *tg = common_group(curr, p);
+
+		e = entity_in(rq, curr, tg);
+		pe = entity_in(rq, p, tg);
+	}
+	q = order_queue(sys, rq, e);
+	e_idle = counts_as_idle_entity(sys, e, curr);
+	pe_idle = counts_as_idle_entity(sys, pe, p);
+	if (e_idle && !pe_idle) {
 		cancel_protect_slice(e);
 		return FG_PREEMPT_YES;
 	}
 	/* Batch and idle tasks wait for the end of the slice. */
-	if (p->policy != FG_SCHED_OTHER) {
+	if (e_idle != pe_idle || p->policy != FG_SCHED_OTHER) {
 		if (feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS)
 			update_protect_slice(sys, q, e);
 		return FG_PREEMPT_NO;
@@ -429,13 +452,13 @@ static void eevdf_yield(const struct fg_sys *sys, struct fg_queue *q, struct fg_
 	if (feat(sys, FG_YIELD_FORFEIT)) {
 		if (!entity_eligible(q, curr))
 			return;
-		avg_vruntime_sub(q, curr);
+		avg_vruntime_sub(sys, q, curr);
 		curr->vruntime = curr->deadline;
-		avg_vruntime_add(q, curr);
+		avg_vruntime_add(sys, q, curr);
 		update_deadline(sys, curr);
 		return;
 	}
-	curr->deadline += calc_delta_fair(entity_slice(sys, curr), curr);
+	curr->deadline += calc_delta_fair(sys, entity_slice(sys, curr), curr);
 	/* Where protection is a vruntime, a yield leaves it. */
 	curr->flags &= ~(u32)FG_TASK_PROTECTED;
 }
@@ -453,12 +476,14 @@ static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_queue *q, co
 /* p sleeps, but stays in the queue. */
 static void set_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
+	struct fg_tg_cpu *g;
+
 	if (feat(sys, FG_DELAY_LAG))
-		update_entity_lag(sys, queue_of(rq, p), p);
+		update_entity_lag(sys, order_queue(sys, rq, p), p);
 	p->flags |= FG_TASK_DELAYED;
 	rq->h_nr_delayed++;
-	if (p->tg)
-		group_of(rq, p)->h_nr_delayed++;
+	for_each_group_of(g, rq, p)
+		g->h_nr_delayed++;
 }
 
 /*
@@ -471,25 +496,28 @@ static void forfeit_credit(const struct fg_sys *sys, struct fg_queue *q, struct 
 
 	if (feat(sys, FG_DELAY_LAG) ? !moved : p->vlag <= 0)
 		return;
-	avg_vruntime_sub(q, p);
-	q->load_weight -= p->weight;
+	avg_vruntime_sub(sys, q, p);
 	p->vlag = p->vlag < 0 ? p->vlag : 0;
 	eevdf_place_entity(sys, q, p, 0);
-	q->load_weight += p->weight;
-	avg_vruntime_add(q, p);
+	avg_vruntime_add(sys, q, p);
 }
 
 void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
+	struct fg_tg_cpu *g;
+
 	if (!feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 	util_est_enqueue(sys, rq, p);
-	forfeit_credit(sys, queue_of(rq, p), p);
-	update_own_load_avg(sys, rq, p);
+	forfeit_credit(sys, order_queue(sys, rq, p), p);
+	if (is_flat(sys))
+		update_own_and_cpu_load_avg(sys, rq, p);
+	else
+		update_own_load_avg(sys, rq, p);
 	p->flags &= ~(u32)FG_TASK_DELAYED;
 	rq->h_nr_delayed--;
-	if (p->tg)
-		group_of(rq, p)->h_nr_delayed--;
+	for_each_group_of(g, rq, p)
+		g->h_nr_delayed--;
 	if (feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 }

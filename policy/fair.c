@@ -18,7 +18,9 @@ void fg_reweight_task(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tas
 	if (attached)
 		dequeue_load_avg(sys, queue_avg(rq, p), p);
 	fg_set_load_weight(p);
-	eevdf_rescale(sys, p, old_weight);
+	/* With flat-pick the next enqueue sees to it. */
+	if (!is_flat(sys))
+		eevdf_rescale(sys, p, old_weight, p->weight);
 	p->avg.load_avg = p->weight * p->avg.load_sum / pelt_divider(&p->avg);
 	if (attached)
 		enqueue_load_avg(queue_avg(rq, p), p);
@@ -34,7 +36,7 @@ void fg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, const s
 	if (is_eevdf(sys))
 		eevdf_update_min_vruntime(&rq->fair);
 	else
-		cfs_update_min_vruntime(&rq->fair, curr_entity(rq), left);
+		cfs_update_min_vruntime(&rq->fair, curr_entity(sys, rq), left);
 }
 
 void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
@@ -59,7 +61,7 @@ static u32 charge_entity(const struct fg_sys *sys, const struct fg_cpu *rq, stru
 	delta = rq->clock_task - curr->exec_start;
 	curr->exec_start = rq->clock_task;
 	curr->sum_exec += delta;
-	delta = calc_delta_fair(delta, curr);
+	delta = calc_delta_fair(sys, delta, curr);
 	if (is_eevdf(sys))
 		return eevdf_charge(sys, q, curr, delta);
 	curr->vruntime += delta;
@@ -69,7 +71,7 @@ static u32 charge_entity(const struct fg_sys *sys, const struct fg_cpu *rq, stru
 
 u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
 {
-	struct fg_task *curr = curr_entity(rq);
+	struct fg_task *curr = curr_entity(sys, rq);
 
 	return curr ? charge_entity(sys, rq, &rq->fair, curr, left) : 0;
 }
@@ -88,77 +90,74 @@ void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p
 		cfs_task_fork(sys, rq, p);
 }
 
-/* p, just counted in rq, is counted in its group as well (by = 1), or no more (by = -1). */
-static void count_in_group(struct fg_cpu *rq, const struct fg_task *p, s32 by)
+/* p is in the queue that it is queued in, g's or, if that is null, rq's: its load, and how many tasks are in it. */
+static void account_entity_enqueue(struct fg_cpu *rq, const struct fg_task *p)
 {
 	struct fg_tg_cpu *g = group_of(rq, p);
 
-	g->h_nr_running += (u32)by;
-	if (p->flags & FG_TASK_DELAYED)
-		g->h_nr_delayed += (u32)by;
-	rq->nr_nested += by;
+	queue_of(rq, p)->load_weight += p->weight;
+	if (g)
+		g->load_shares += p->weight * 1024ull;
+	count_task(rq, g, p, 1);
 }
 
-static void account_entity_enqueue(struct fg_cpu *rq, const struct fg_task *p)
+static void account_entity_dequeue(struct fg_cpu *rq, const struct fg_task *p)
 {
-	queue_of(rq, p)->load_weight += p->weight;
-	rq->h_nr_running++;
-	if (p->policy == FG_SCHED_IDLE)
-		rq->idle_h_nr_running++;
-	if (p->flags & FG_TASK_DELAYED)
-		rq->h_nr_delayed++;
-	if (p->tg)
-		count_in_group(rq, p, 1);
+	struct fg_tg_cpu *g = group_of(rq, p);
+	struct fg_queue *q = queue_of(rq, p);
+
+	q->load_weight = pos_sub(q->load_weight, p->weight);
+	if (g)
+		g->load_shares = pos_sub(g->load_shares, p->weight * 1024ull);
+	count_task(rq, g, p, -1);
+}
+
+static void add_nr_running(struct fg_cpu *rq)
+{
 	rq->nr_running++;
 	/* A task waits: the root domain may have something to balance. */
 	if (rq->nr_running == 2 && rq->rd)
 		rq->rd->overload = 1;
 }
 
-static void account_entity_dequeue(struct fg_cpu *rq, const struct fg_task *p)
-{
-	struct fg_queue *q = queue_of(rq, p);
-
-	q->load_weight = pos_sub(q->load_weight, p->weight);
-	rq->h_nr_running--;
-	if (p->policy == FG_SCHED_IDLE)
-		rq->idle_h_nr_running--;
-	if (p->flags & FG_TASK_DELAYED)
-		rq->h_nr_delayed--;
-	if (p->tg)
-		count_in_group(rq, p, -1);
-	rq->nr_running--;
-}
-
-/* The averages of p and its queue, p's among them: of all that the governor hears once. The answer is for its group. */
-static u32 join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+/* The averages of p and its queue, p's among them: of all that the governor hears once. Groups above hear later. */
+static void join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	u32 attaches = p->flags & FG_TASK_MIGRATED;
 
 	if (p->tg) {
 		age_task(rq, p);
-		return join_group_load_avg(sys, rq, p, attaches);
+		join_group_load_avg(sys, rq, p, attaches);
+		return;
 	}
 	if (!attaches) {
 		update_load_avg(sys, rq, p);
-		return 0;
+		return;
 	}
 	age_load_avg(sys, rq, p);
 	attach_entity_load_avg(rq, p);
 	cpufreq_update_util(sys, rq, 0);
-	return 0;
+}
+
+/* p, on the queue, takes its place among those that compete there. */
+static void join_competition(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+{
+	if (!is_eevdf(sys)) {
+		cfs_place_entity(sys, rq, p, flags);
+		return;
+	}
+	if (is_flat(sys))
+		reweight_task_part(sys, rq, p, 0);
+	eevdf_place_entity(sys, order_queue(sys, rq, p), p, flags);
+	avg_vruntime_add(sys, order_queue(sys, rq, p), p);
 }
 
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
-	u32 counted = !(p->flags & FG_TASK_DELAYED), changed;
+	u32 counted = !(p->flags & FG_TASK_DELAYED);
 
-	if (is_eevdf(sys)) {
-		eevdf_place_entity(sys, queue_of(rq, p), p, flags);
-		avg_vruntime_add(queue_of(rq, p), p);
-	} else {
-		cfs_place_entity(sys, rq, p, flags);
-	}
+	if (!is_flat(sys))
+		join_competition(sys, rq, p, flags);
 	/* The estimate and the clamps count tasks that are awake. */
 	if (counted && !feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
@@ -166,14 +165,17 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		util_est_enqueue(sys, rq, p);
 	if (flags & FG_ENQUEUE_IOWAIT)
 		cpufreq_update_util(sys, rq, FG_FREQUENCY_IOWAIT);
-	changed = join_load_avg(sys, rq, p);
+	join_load_avg(sys, rq, p);
 	if (!p->tg)
 		enqueue_runnable_load_avg(sys, rq, p);
 	account_entity_enqueue(rq, p);
 	p->on_rq = 1;
 	p->flags &= ~(u32)FG_TASK_NEW;
-	if (p->tg)
-		enqueue_group(sys, rq, group_of(rq, p), changed);
+	enqueue_groups(sys, rq, p);
+	add_nr_running(rq);
+	/* Its part of the CPU is known now. */
+	if (is_flat(sys))
+		join_competition(sys, rq, p, flags);
 
 	/* Only wakeups: the utilization of a new task is a guess, and a migrated task was counted before. */
 	if (flags & FG_ENQUEUE_WAKEUP)
@@ -182,41 +184,64 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		fg_uclamp_rq_inc(sys, rq, p);
 }
 
-/* On the CPU's queue only a group that was made a buddy for p's sake. */
-void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p)
+#define BUDDY_NEXT 1
+#define BUDDY_LAST 2
+#define BUDDY_SKIP 4
+
+/* e is none of these buddies of q any more. Which of them it was. */
+static u32 clear_buddies_of(struct fg_queue *q, const struct fg_task *e, u32 buddies)
 {
-	struct fg_queue *q = queue_of(rq, p);
+	u32 was = 0;
 
-	if (p->tg) {
-		const struct fg_task *e = &group_of(rq, p)->entity;
-
-		if (q->last == p && rq->fair.last == e)
-			rq->fair.last = 0;
-		if (q->next == p && rq->fair.next == e)
-			rq->fair.next = 0;
-		if (q->skip == p && rq->fair.skip == e)
-			rq->fair.skip = 0;
+	if ((buddies & BUDDY_LAST) && q->last == e) {
+		q->last = 0;
+		was |= BUDDY_LAST;
 	}
-	forget_buddy(q, p);
+	if ((buddies & BUDDY_NEXT) && q->next == e) {
+		q->next = 0;
+		was |= BUDDY_NEXT;
+	}
+	if ((buddies & BUDDY_SKIP) && q->skip == e) {
+		q->skip = 0;
+		was |= BUDDY_SKIP;
+	}
+	return was;
+}
+
+/* Above p only groups that were made buddies for p's sake. */
+void fg_clear_buddies(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	u32 buddies = clear_buddies_of(order_queue(sys, rq, p), p, BUDDY_NEXT | BUDDY_LAST | BUDDY_SKIP);
+	struct fg_tg_cpu *g;
+
+	if (is_flat(sys))
+		return;
+	for_each_group_of(g, rq, p) {
+		if (!buddies)
+			return;
+		buddies = clear_buddies_of(queue_of(rq, &g->entity), &g->entity, buddies);
+	}
 }
 
 /* p's averages, which are up to date, go with it. */
 static void take_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	if (p->tg) {
-		tell_group(sys, rq, group_of(rq, p), leave_group_load_avg(sys, rq, p, 1));
+		leave_group_load_avg(sys, rq, p, 1);
+		tell_groups(sys, rq, p);
 		return;
 	}
 	detach_entity_load_avg(sys, rq, p);
 	cpufreq_update_util(sys, rq, 0);
 }
 
-/* The averages of p and its queue; takes: p's go with it. The answer is for its group, which hears once p has left. */
-static u32 leave_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 takes)
+/* The averages of p and its queue; takes: p's go with it. Groups above hear of it once p has left. */
+static void leave_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 takes)
 {
 	if (p->tg) {
 		age_task(rq, p);
-		return leave_group_load_avg(sys, rq, p, takes);
+		leave_group_load_avg(sys, rq, p, takes);
+		return;
 	}
 	if (takes) {
 		age_load_avg(sys, rq, p);
@@ -224,31 +249,29 @@ static u32 leave_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 	} else {
 		update_load_avg(sys, rq, p);
 	}
-	return 0;
 }
 
 /* p leaves its queue; takes: with its averages. */
 static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags, u32 takes)
 {
-	u32 changed = leave_load_avg(sys, rq, p, takes);
-
+	leave_load_avg(sys, rq, p, takes);
 	if (!p->tg)
 		dequeue_runnable_load_avg(sys, rq, p);
 	if (is_eevdf(sys))
-		eevdf_leave(sys, queue_of(rq, p), p, flags);
+		eevdf_leave(sys, order_queue(sys, rq, p), p, flags);
 	else if (!(flags & FG_DEQUEUE_SLEEP))
 		p->vruntime -= queue_of(rq, p)->min_vruntime;
 	p->on_rq = 0;
 	account_entity_dequeue(rq, p);
+	dequeue_groups(sys, rq, group_of(rq, p), p, flags & FG_DEQUEUE_SLEEP);
+	rq->nr_running--;
 	if (flags & FG_DEQUEUE_DELAYED)
 		p->flags &= ~(u32)FG_TASK_DELAYED;
-	if (p->tg)
-		dequeue_group(sys, rq, group_of(rq, p), flags, changed);
 }
 
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
-	u32 delays = delays_dequeue(sys, queue_of(rq, p), p, flags);
+	u32 delays = delays_dequeue(sys, order_queue(sys, rq, p), p, flags);
 	u32 counted = !(p->flags & FG_TASK_DELAYED);
 	/* Up to v6.15 its estimate leaves a second time, up to v7.1 (est-stale) it learns a second time. */
 	u32 again = (flags & FG_DEQUEUE_CLASS) && !counted;
@@ -262,7 +285,7 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		util_est_dequeue(sys, rq, p);
 	if (learns && feat(sys, FG_EST_STALE))
 		util_est_update(sys, rq, p);
-	fg_clear_buddies(rq, p);
+	fg_clear_buddies(sys, rq, p);
 	if (delays) {
 		update_own_load_avg(sys, rq, p);
 		set_delayed(sys, rq, p);
@@ -279,30 +302,38 @@ void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		p->exec_start = 0;
 }
 
-/* The signals that a task which gets the CPU has a part in: if its group has it already, none above that. */
+/* The signals that a task which gets the CPU has a part in: above a group that has it already, none. */
 static void take_over_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
-	if (!p->tg || !group_of(rq, p)->entity.on_cpu) {
+	struct fg_tg_cpu *g;
+
+	if (!p->tg) {
 		update_load_avg(sys, rq, p);
 		return;
 	}
 	age_task(rq, p);
 	age_contributing(sys, rq, group_of(rq, p));
+	for_each_group_of(g, rq, p) {
+		if (g->entity.on_cpu)
+			return;
+		tell_above(sys, rq, g);
+	}
 }
 
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 first)
 {
-	fg_clear_buddies(rq, p);
+	fg_clear_buddies(sys, rq, p);
 	/* Until now it waited. */
 	take_over_load_avg(sys, rq, p);
 	rq->curr = p;
 	p->on_cpu = 1;
 	p->exec_start = rq->clock_task;
 	p->prev_sum_exec = p->sum_exec;
+	if (is_flat(sys))
+		reweight_task_part(sys, rq, p, 1);
 	if (is_eevdf(sys) && (first || !feat(sys, FG_PROTECT_FIRST)))
-		set_protect_slice(sys, queue_of(rq, p), p);
-	if (p->tg)
-		set_next_group(sys, rq, group_of(rq, p), first);
+		set_protect_slice(sys, order_queue(sys, rq, p), p);
+	set_next_groups(sys, rq, p, first);
 	fg_update_misfit_status(sys, rq, p);
 }
 
@@ -320,8 +351,8 @@ struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq
 			       struct fg_task *second)
 {
 	if (is_eevdf(sys))
-		return eevdf_pick_entity(sys, &rq->fair, curr_entity(rq), first);
-	return cfs_pick_entity(sys, &rq->fair, curr_entity(rq), first, second);
+		return eevdf_pick_entity(sys, &rq->fair, curr_entity(sys, rq), first);
+	return cfs_pick_entity(sys, &rq->fair, curr_entity(sys, rq), first, second);
 }
 
 struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg, struct fg_task *first,
@@ -334,12 +365,23 @@ struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, st
 	return cfs_pick_entity(sys, q, curr_in_group(rq, tg), first, second);
 }
 
-/* The signals of curr and the queues above it. */
+/* The signals of curr, and the queues above it, where the shares of its groups follow, each before what is above it. */
 static void tick_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr)
 {
-	update_load_avg(sys, rq, curr);
-	if (curr->tg)
-		update_group_share(sys, rq, group_of(rq, curr));
+	struct fg_tg_cpu *g;
+
+	if (!curr->tg) {
+		update_load_avg(sys, rq, curr);
+	} else {
+		age_task(rq, curr);
+		age_contributing(sys, rq, group_of(rq, curr));
+	}
+	for_each_group_of(g, rq, curr) {
+		tell_above(sys, rq, g);
+		update_group_share(sys, rq, g);
+	}
+	if (is_flat(sys))
+		reweight_task_part(sys, rq, curr, curr->on_rq);
 }
 
 /* Slices shorter than this are not worth a timer, ns. */
@@ -360,7 +402,7 @@ s64 fg_hrtick_delay(const struct fg_sys *sys, const struct fg_cpu *rq)
 	left = (s64)(curr->deadline - curr->vruntime);
 	if (left < 0)
 		return -1;
-	left = (s64)(curr->weight * (u64)left / FG_NICE_0_LOAD);
+	left = (s64)(entity_weight(sys, curr) * (u64)left / (FG_NICE_0_LOAD * weight_unit(sys)));
 	/* Interrupts will take their part of the time. */
 	if (irq && irq < FG_CAPACITY_SCALE)
 		left = (s64)((u64)left * (1024 * 1024 / (FG_CAPACITY_SCALE - irq)) / 1024);
@@ -401,7 +443,7 @@ u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, co
 {
 	struct fg_task *curr = curr_in_group(rq, tg);
 
-	if (!curr || is_eevdf(sys) || tg->cpus[(u32)rq->id].h_nr_running <= 1)
+	if (!curr || is_eevdf(sys) || nr_entities(rq, curr) <= 1)
 		return 0;
 	return check_preempt_tick(sys, rq, curr, left);
 }
@@ -421,14 +463,16 @@ u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq)
 {
 	struct fg_task *curr = fair_curr(rq);
+	struct fg_tg_cpu *g;
 
 	if (!curr || rq->nr_running == 1)
 		return;
-	fg_clear_buddies(rq, curr);
+	fg_clear_buddies(sys, rq, curr);
 	if (is_eevdf(sys)) {
-		eevdf_yield(sys, queue_of(rq, curr), curr);
+		eevdf_yield(sys, order_queue(sys, rq, curr), curr);
 		return;
 	}
-	rq->fair.skip = entity_of(rq, curr);
 	queue_of(rq, curr)->skip = curr;
+	for_each_group_of(g, rq, curr)
+		queue_of(rq, &g->entity)->skip = &g->entity;
 }

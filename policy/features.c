@@ -53,6 +53,8 @@ u32 fg_feature_ready(u32 id, u32 value)
 		return value <= FG_REWEIGHT_EXACT;
 	case FG_HRTICK:
 		return value <= FG_HRTICK_DEADLINE;
+	case FG_GROUP_SHARES:
+		return value <= FG_GROUP_SHARES_TASKS;
 	case FG_RQ:
 		return value <= FG_RQ_EEVDF612;
 	}

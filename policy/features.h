@@ -323,7 +323,7 @@ FG_FEATURE(REWEIGHT, "reweight", "lag|place|place-self-out|exact", "-", "v6.13",
 	   "without; or exactly")
 FG_FEATURE(LAG_CLAMP, "lag-clamp", "own|queue", "-", "v7.0", 1,
 	   "lag is limited by the own slice of a task, or by the longest one of its queue")
-FG_FEATURE(WEIGHT_BITS, "weight-bits", "10|20", "-", "v7.1", 0,
+FG_FEATURE(WEIGHT_BITS, "weight-bits", "10|20", "-", "v7.1", 1,
 	   "averages of virtual time use weights with 10 or 20 fractional bits")
 FG_FEATURE(DELAY_LAG, "delay-lag", "", "-", "v7.1", 1, "a delayed sleeper owes no more than when it fell asleep")
 FG_FEATURE(PROTECT, "protect", "parity|vprot|vprot-inelig", "-", "v6.17", 1,
@@ -351,11 +351,11 @@ FG_FEATURE(HRTICK, "hrtick", "off|ran|deadline", "-", "-", 1,
 	   "v7.1 on)")
 FG_FEATURE(PREEMPT_MODEL, "preempt-model", "full|lazy", "-", "v7.0", 1,
 	   "fair tasks are preempted at once, or when their CPU next leaves the kernel")
-FG_FEATURE(FLAT_PICK, "flat-pick", "", "-", "v7.3", 0, "tasks of all groups compete in one queue")
-FG_FEATURE(GROUP_SHARES, "group-shares", "smp|up|concur|max|tasks", "-", "v7.3", 0,
+FG_FEATURE(FLAT_PICK, "flat-pick", "", "-", "v7.3", 1, "tasks of all groups compete in one queue")
+FG_FEATURE(GROUP_SHARES, "group-shares", "smp|up|concur|max|tasks", "-", "v7.3", 1,
 	   "what part of its shares a group has on a CPU")
-FG_FEATURE(TG_DECAYED, "tg-decayed", "", "-", "v6.18", 0, "a group is kept until its contribution to the load is 0")
-FG_FEATURE(TG_RATE_CLOCK, "tg-rate-clock", "", "-", "v7.2", 0,
+FG_FEATURE(TG_DECAYED, "tg-decayed", "", "-", "v6.18", 1, "a group is kept until its contribution to the load is 0")
+FG_FEATURE(TG_RATE_CLOCK, "tg-rate-clock", "", "-", "v7.2", 1,
 	   "the contributions of groups go by the clock of the queue")
 FG_FEATURE(THROTTLE, "throttle", "group|task|task-early", "-", "v6.18", 0,
 	   "a group without quota stops at once, or each of its tasks on its return to user mode")

@@ -39,6 +39,7 @@ typedef struct fg_task fg_entity;	/* of a CPU's queue: a task, or a group's fg_t
 #define FG_CAPACITY_SCALE 1024
 #define FG_MIGRATION_COST 500000 /* ns, sysctl_sched_migration_cost */
 #define FG_MAX_TGS 1024 /* task groups that compete as one */
+#define FG_MAX_TG_DEPTH 16 /* of these one within the other */
 
 /* What differs between kernel versions and patches: one byte each, see features.h. */
 enum fg_feature_id {
@@ -114,6 +115,13 @@ struct fg_features {
 #define FG_REWEIGHT_PLACE 1
 #define FG_REWEIGHT_SELF_OUT 2
 #define FG_REWEIGHT_EXACT 3
+#define FG_GROUP_SHARES_SMP 0
+#define FG_GROUP_SHARES_UP 1
+#define FG_GROUP_SHARES_CONCUR 2
+#define FG_GROUP_SHARES_MAX 3
+#define FG_GROUP_SHARES_TASKS 4
+#define FG_WEIGHT_BITS_10 0
+#define FG_WEIGHT_BITS_20 1
 #define FG_LAG_CLAMP_OWN 0
 #define FG_LAG_CLAMP_QUEUE 1
 #define FG_HRTICK_OFF 0
@@ -190,9 +198,9 @@ struct fg_task {
 	u32 weight;		/* load weight, 1024 at nice 0 */
 	u32 last_wakee;		/* id + 1, 0: none */
 	u32 wakee_flips;
-	struct fg_tg *tg;	/* its task group, null: the root group */
-	u32 shares;		/* of an entity that is a group: weight in 1024ths; of a task 0 */
-	u32 pad;
+	struct fg_tg *tg;	/* the task group that it is in, null: the root group */
+	u64 shares;		/* of an entity that is a group: weight in 1024ths; of a task 0 */
+	u64 h_load;		/* of a task, with flat-pick: the weight that orders it, in 1024ths: its part of the CPU (spec-new 3.1) */
 	u64 wakee_flip_ts;	/* ns */
 	struct fg_avg avg;
 	struct fg_util_est est;
@@ -236,6 +244,7 @@ struct fg_uclamp {
 struct fg_queue {
 	u64 load_weight;	/* of queued entities, the current one included */
 	u64 min_vruntime;
+	u64 sum_weight;		/* EEVDF: of those that compete here, with weight-bits=20 in 1024ths; with flat-pick all tasks of the CPU do */
 	s64 avg_vruntime;	/* EEVDF: sum of weight * (vruntime - min_vruntime) of the same */
 	struct fg_task *next;	/* next buddy */
 	struct fg_task *last;	/* last buddy */
@@ -245,35 +254,42 @@ struct fg_queue {
 };
 
 /*
- * A task group on one CPU: an entity of the CPU's queue, and a queue of its own tasks. The entity's id is the group's;
- * on_cpu: one of its tasks has the CPU, on_rq: it is queued (or has the CPU), as of a task.
+ * A task group on one CPU: an entity of the queue of the group around it, or of the CPU's, and a queue of what is in it:
+ * tasks and groups. The entity's id is the group's, its tg the group around it; on_cpu: one of its tasks has the CPU, on_rq:
+ * it is queued (or has the CPU), as of a task.
  */
 struct fg_tg_cpu {
 	struct fg_tg *group;
 	struct fg_queue queue;
 	struct fg_task entity;
 	struct fg_avg avg;	/* the cfs signal of the queue */
-	u32 h_nr_running;	/* its tasks, queued or current */
+	u64 load_shares;	/* queue.load_weight in 1024ths, without rounding each weight */
+	u32 h_nr_running;	/* tasks in it and in groups within it, queued or current */
 	u32 h_nr_delayed;	/* of these asleep */
 	u32 runnable;		/* those awake, as the entity's signal counts them */
 	u32 propagate;		/* avg got or lost something that the entity's does not know of yet */
 	s64 propagate_sum;	/* load_sum of that, without weights */
 	u32 removed_nr;		/* as in fg_cpu */
-	u32 pad;
+	s32 nr_nested;		/* as in fg_cpu, of queue */
 	u64 removed_load;
 	u64 removed_runnable;
 	u64 removed_util;
 	u64 contribution;	/* load_avg as it stands in the group's */
+	u64 runnable_contribution;	/* the same of runnable_avg, with flat-pick */
 	u64 contributed;	/* ns, clock of the CPU when that changed last */
 	u64 h_load;		/* as in fg_cpu: the group's part of the CPU's load_avg */
 	u64 h_load_stamp;
 };
 
-/* A task group that competes as one, directly below the root group. */
+/* A task group that competes as one. */
 struct fg_tg {
 	struct fg_tg_cpu *cpus;	/* nr_cpus of them */
+	struct fg_tg *parent;	/* the group around it, null: the root group */
+	u32 depth;		/* number of groups around it */
+	u32 idle;		/* cpu.idle: to others around it its tasks are SCHED_IDLE */
 	u64 shares;		/* its weight while all of it is on one CPU, in 1024ths: 1024 * 1024 for a cpu.weight of 100 */
 	u64 load_avg;		/* sum over the CPUs */
+	u64 runnable_avg;	/* the same, with flat-pick */
 };
 
 /* What CPUs behind one last-level cache share, or those of an asymmetric domain (sched_domain_shared). */
@@ -441,7 +457,7 @@ struct fg_cpu {
 	s32 id;
 	u32 nr_running;		/* all classes */
 	u32 h_nr_running;	/* fair tasks */
-	u32 idle_h_nr_running;	/* of these SCHED_IDLE */
+	u32 idle_h_nr_running;	/* of these SCHED_IDLE, or in a group that is */
 	u8 curr_is_idle;	/* the idle task is current */
 	u8 ttwu_pending;	/* a remote wakeup is on its way */
 	u8 tick_stopped;
@@ -473,7 +489,7 @@ struct fg_cpu {
 	struct fg_domain *sd;	/* lowest domain, null if isolated */
 	struct fg_llc *llc;	/* of sd_llc */
 	struct fg_llc *balance_shared;	/* what has has_idle_cores and nr_busy_cpus: with balance-shared of sd_asym_cpucapacity, else llc */
-	s32 nr_nested;		/* h_nr_running less it: entities of the queue fair, a group being one */
+	s32 nr_nested;		/* h_nr_running less it: entities on this level, a group being one */
 	u32 pad0;
 	u64 idle_stamp;		/* ns, 0 while busy */
 	u64 avg_idle;
@@ -528,7 +544,7 @@ struct fg_cpu {
 	struct fg_uclamp uclamp[FG_NR_UCLAMPS];	/* maximum initially 1024 */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
 	struct fg_domain *sd_numa;
-	u64 pad[2];
+	u64 pad;
 };
 
 /* The machine and the version under test. */
@@ -548,7 +564,7 @@ struct fg_sys {
 	u32 eas;		/* some partition has performance domains: wakeups may be energy-aware (spec 1.11) */
 	u32 uclamp_min_rt;	/* sched_util_clamp_min_rt_default: the minimum of RT tasks that ask for none */
 	struct fg_clamps uclamp_limit;	/* sched_util_clamp_min and _max: no task has more */
-	struct fg_tg *tgs;	/* nr_tgs task groups */
+	struct fg_tg *tgs;	/* nr_tgs task groups, each before the group around it */
 	u32 nr_tgs;		/* at most FG_MAX_TGS */
 	u32 cache_key;		/* the CPUs behind some cache are a part of their partition: sched-cache is active */
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
@@ -746,7 +762,7 @@ void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, FG_NULLABLE fg_entity *first,
 				      FG_NULLABLE fg_entity *second);
 /* p was picked, or leaves: clear it as a buddy. */
-void fg_clear_buddies(struct fg_cpu *rq, const struct fg_task *p);
+void fg_clear_buddies(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 /* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
 fg_bool fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
 /*
@@ -774,30 +790,34 @@ u64 fg_slice(const struct fg_sys *sys, u64 custom);
 void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
 /*
  * Task groups that compete as one. The tree of a CPU holds entities: tasks of the root group, and groups (fg_tg_cpu.entity)
- * with tasks; each group has a tree of its own tasks there. What the sequences above say of p's tree is meant of the one of
- * p's group, of left and first as well; and around each call for a task of a group its entity is in the CPU's tree
- * exactly if it is on_rq and not on_cpu, by the vruntime and deadline that it then has. In addition:
+ * with tasks; each group has a tree of its own tasks and groups there. What the sequences above say of p's tree is meant of
+ * the one of p's group, of left and first as well; and around each call for a task of a group the entities of all groups
+ * that it is in are in the tree of the group around them, or the CPU's, exactly if they are on_rq and not on_cpu, by the
+ * vruntime and deadline that they then have. In addition:
  *
- *   start	p->tg at birth; groups with cpus and shares set, fg_tg_init; sys->tgs
- *   charge	before fg_update_curr, for a current task of a group, fg_tg_update_curr
- *   dequeue	before fg_update_min_vruntime, fg_tg_update_min_vruntime of its group
+ *   start	p->tg at birth; groups with cpus, parent, depth, idle and shares set, fg_tg_init; sys->tgs
+ *   charge	before fg_update_curr, for a current task of a group, fg_tg_update_curr of it and of those around it
+ *   dequeue	before fg_update_min_vruntime, fg_tg_update_min_vruntime of the same
  *   switch	if fg_pick_entity says a group: FG_TASK_DELAYED has fg_tg_dequeue_delayed and fg_update_min_vruntime, and again; else
- *		fg_tg_pick for the task, and again from the top if that is FG_TASK_DELAYED. A task that is put back for one
- *		of another group, or none, has its group put back as well, fg_tg_put_prev, and then the tree insert
- *   tick	before fg_entity_tick, fg_tg_tick
- *   preempt	fg_check_preempt_wakeup: first is of p's group if the current task is in it, else of the CPU's tree
+ *		fg_tg_pick for what is next in it, which may be a group again; once more from the top if that is
+ *		FG_TASK_DELAYED. A task that is put back has the groups put back as well that the next task, if there is
+ *		one, is not in, the innermost first: fg_tg_put_prev, and then the tree insert
+ *   tick	before fg_entity_tick, fg_tg_tick of the same
+ *   preempt	fg_check_preempt_wakeup: first is of the innermost group that both p and the current task are in
  *
- * DEVIATION: a task and its group are charged at the same times; the kernel charges each where it looks at its queue.
+ * With flat-pick the tree of a CPU holds all of its fair tasks, and nothing else is in a tree: of the above start and put_prev
+ * (without the tree insert) remain.
+ *
+ * DEVIATION: a task and its groups are charged at the same times; the kernel charges each where it looks at its queue.
  */
 void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg);
 fg_bool fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
-			  FG_NULLABLE const struct fg_task *left);
+			  FG_NULLABLE const fg_entity *left);
 void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
-			       FG_NULLABLE const struct fg_task *left);
-FG_NULLABLE struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg,
-				       FG_NULLABLE struct fg_task *first, FG_NULLABLE struct fg_task *second);
-fg_bool fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
-		   FG_NULLABLE const struct fg_task *left);
+			       FG_NULLABLE const fg_entity *left);
+FG_NULLABLE fg_entity *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg,
+				  FG_NULLABLE fg_entity *first, FG_NULLABLE fg_entity *second);
+fg_bool fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, FG_NULLABLE const fg_entity *left);
 /* A group that is FG_TASK_DELAYED, off the tree, leaves. */
 void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
 void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);

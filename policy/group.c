@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Task groups that compete as one, below the root group and not within each other: what happens to a group's entity when
- * tasks of it come and go. On each CPU it has the part of the group's shares that its load there has of the group's load.
+ * Task groups that compete as one: what happens to a group's entity when tasks of it come and go. On each CPU it has the
+ * part of the group's shares that its load there has of the group's load. With flat-pick entities have weights and loads
+ * only; it is tasks that compete, each with its part of the CPU.
+ *
+ * DEVIATION: the load of a queue adds up weights that are rounded one by one; the kernel rounds the sum.
  *
  * DEVIATION: the entity's slice is the base slice; 6.12's is the shortest one of its tasks, which matters only if they
  * ask for slices.
@@ -15,43 +18,84 @@
 #define MIN_SHARES 2
 /* The least weight, in units without fractions. */
 #define MIN_WEIGHT 2
+/* The weight of a task of nice -20, and of nice 0, in 1024ths. */
+#define MAX_SHARES (88761ull * 1024)
+#define NICE_0_SHARES (1024ull * 1024)
+
+/* CPUs that a group may run on. There are no cpusets of groups: all. */
+static u64 tg_cpus(const struct fg_sys *sys)
+{
+	return nonzero(sys->nr_cpus);
+}
+
+/* Its tasks that are or were runnable, at least one. */
+static u64 tg_tasks(const struct fg_tg *tg)
+{
+	return nonzero(tg->runnable_avg / FG_CAPACITY_SCALE);
+}
 
 /*
- * calc_group_shares. The load on this CPU is what is queued, or what it has been if that is more: a queue that just filled
- * should not wait until its average follows.
+ * What part of shares a group has on a CPU, at most so much. The load there is what is queued, or what it has been if that
+ * is more: a queue that just filled should not wait until its average follows.
  */
-static u64 group_shares(const struct fg_tg_cpu *g)
+static u64 part_of_shares(const struct fg_tg_cpu *g, u64 shares, u64 most)
 {
 	u64 load = max_u64(g->queue.load_weight, g->avg.load_avg);
 	u64 all = pos_sub(g->group->load_avg, g->contribution) + load;
 
-	return clamp_u64(g->group->shares * load / nonzero(all), MIN_SHARES, max_u64(g->group->shares, MIN_SHARES));
+	return clamp_u64(shares * load / nonzero(all), MIN_SHARES, max_u64(most, MIN_SHARES));
 }
+
+/* calc_group_shares (spec-new 3.2). */
+static u64 group_shares(const struct fg_sys *sys, const struct fg_tg_cpu *g)
+{
+	u64 shares = g->group->shares, tasks = tg_tasks(g->group);
+
+	switch (feat(sys, FG_GROUP_SHARES)) {
+	case FG_GROUP_SHARES_UP:
+		return shares;
+	case FG_GROUP_SHARES_CONCUR:
+		shares *= min_u64(tasks, tg_cpus(sys));
+		break;
+	case FG_GROUP_SHARES_MAX:
+		return part_of_shares(g, shares * tg_cpus(sys), MAX_SHARES);
+	case FG_GROUP_SHARES_TASKS:
+		shares *= tasks;
+		break;
+	}
+	return part_of_shares(g, shares, shares);
+}
+
+/* A change of the weight of an entity, while its queue is at v. */
+struct reweight {
+	u64 v;
+	u64 old;
+	u64 new;
+};
 
 /*
  * With EEVDF a queued entity keeps its lag (since v6.9 no more than it could leave with) and, as a lag, what is left
- * until its deadline: both are times by its weight. v: where its queue is. Up to v6.16 a slice that began is protected no
- * more; from v7.1 on (exact) the rest of the protection is kept as a lag, too.
+ * until its deadline: both are times by its weight. Up to v6.16 a slice that began is protected no more; from v7.1 on (exact)
+ * the rest of the protection is kept as a lag, too.
  */
-static void reweight_queued(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e, u64 v, u64 old,
-			    u64 shares)
+static void reweight_queued(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e,
+			    const struct reweight *r)
 {
-	s64 lag = is_eevdf612(sys) ? entity_lag(sys, q, v, e) : (s64)(v - e->vruntime);
+	s64 lag = is_eevdf612(sys) ? entity_lag(sys, q, r->v, e) : (s64)(r->v - e->vruntime);
 
 	if (feat(sys, FG_REWEIGHT) == FG_REWEIGHT_EXACT && e->on_cpu && protect_slice(sys, e))
-		e->vprot = v + (u64)scale_signed((s64)(e->vprot - v), old, shares);
-	e->vruntime = v - (u64)scale_signed(lag, old, shares);
-	e->deadline = v + (u64)scale_signed((s64)(e->deadline - v), old, shares);
+		e->vprot = r->v + (u64)scale_signed((s64)(e->vprot - r->v), r->old, r->new);
+	e->vruntime = r->v - (u64)scale_signed(lag, r->old, r->new);
+	e->deadline = r->v + (u64)scale_signed((s64)(e->deadline - r->v), r->old, r->new);
 	e->flags &= ~(u32)FG_TASK_PROTECTED;
 }
 
 /* V of q with a current e, of which q's sums do not know. */
-static u64 avg_vruntime_with(const struct fg_queue *q, const struct fg_task *e)
+static u64 avg_vruntime_with(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *e)
 {
 	struct fg_queue with = *q;
 
-	avg_vruntime_add(&with, e);
-	with.load_weight += e->weight;
+	avg_vruntime_add(sys, &with, e);
 	return fg_avg_vruntime(&with);
 }
 
@@ -61,61 +105,89 @@ static u64 avg_vruntime_with(const struct fg_queue *q, const struct fg_task *e)
  */
 static void place_reweighted(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e, s64 lag, s64 rest)
 {
-	u64 load = q->load_weight + (e->on_cpu ? e->weight : 0);
+	u64 weight = entity_weight(sys, e), load = q->sum_weight + (e->on_cpu ? weight : 0);
 
 	/* v6.16: an entity that is alone loses its lag. */
-	if (!q->load_weight && feat(sys, FG_REWEIGHT) == FG_REWEIGHT_SELF_OUT)
+	if (!q->sum_weight && feat(sys, FG_REWEIGHT) == FG_REWEIGHT_SELF_OUT)
 		lag = 0;
-	lag += scale_signed(lag, e->weight, nonzero(load));
-	e->vruntime = (e->on_cpu ? avg_vruntime_with(q, e) : fg_avg_vruntime(q)) - (u64)lag;
+	lag += scale_signed(lag, weight, nonzero(load));
+	e->vruntime = (e->on_cpu ? avg_vruntime_with(sys, q, e) : fg_avg_vruntime(q)) - (u64)lag;
 	e->deadline = e->vruntime + (u64)rest;
 	e->flags &= ~(u32)FG_TASK_PROTECTED;
 }
 
-/* Off the sums of the CPU's queue, or onto them. */
+/* Groups are among those that compete by EEVDF. */
+static u32 groups_compete(const struct fg_sys *sys)
+{
+	return is_eevdf(sys) && !is_flat(sys);
+}
+
+/* Off the load of the queue that e is in, or onto it. */
+static void leave_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e)
+{
+	struct fg_tg_cpu *above = group_of(rq, e);
+
+	queue_of(rq, e)->load_weight -= e->weight;
+	if (above)
+		above->load_shares -= e->shares;
+	else
+		dequeue_runnable_load_avg(sys, rq, e);
+}
+
+static void join_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e)
+{
+	struct fg_tg_cpu *above = group_of(rq, e);
+
+	queue_of(rq, e)->load_weight += e->weight;
+	if (above)
+		above->load_shares += e->shares;
+	else
+		enqueue_runnable_load_avg(sys, rq, e);
+}
+
+/* Off all sums of the queue, or onto them. */
 static void leave_sums(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e)
 {
-	if (is_eevdf(sys))
-		avg_vruntime_sub(&rq->fair, e);
-	rq->fair.load_weight -= e->weight;
-	dequeue_runnable_load_avg(sys, rq, e);
+	if (groups_compete(sys))
+		avg_vruntime_sub(sys, queue_of(rq, e), e);
+	leave_load(sys, rq, e);
 }
 
 static void join_sums(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e)
 {
-	if (is_eevdf(sys))
-		avg_vruntime_add(&rq->fair, e);
-	rq->fair.load_weight += e->weight;
-	enqueue_runnable_load_avg(sys, rq, e);
+	if (groups_compete(sys))
+		avg_vruntime_add(sys, queue_of(rq, e), e);
+	join_load(sys, rq, e);
 }
 
 /* reweight_entity. Its caller has charged the current task. */
 static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *e, u64 shares)
 {
-	u64 old = e->shares, v = is_eevdf(sys) ? fg_avg_vruntime(&rq->fair) : 0;
-	u32 reweight = feat(sys, FG_REWEIGHT),
-	    placed = reweight == FG_REWEIGHT_PLACE || reweight == FG_REWEIGHT_SELF_OUT;
-	s64 lag = placed && e->on_rq ? entity_lag(sys, &rq->fair, v, e) : 0;
+	struct fg_queue *q = queue_of(rq, e);
+	u32 how = feat(sys, FG_REWEIGHT), competes = groups_compete(sys) && e->on_rq,
+	    placed = competes && (how == FG_REWEIGHT_PLACE || how == FG_REWEIGHT_SELF_OUT);
+	struct reweight r = { .v = competes ? settled_avg_vruntime(sys, q) : 0, .old = e->shares, .new = shares };
+	s64 lag = placed ? entity_lag(sys, q, r.v, e) : 0;
 	s64 rest = (s64)(e->deadline - e->vruntime), left = (s64)(e->vprot - e->vruntime);
 	/* v7.0: what is left of its protection. */
 	u32 follows = feat(sys, FG_PROTECT_FIRST) && e->on_cpu && protect_slice(sys, e);
 
 	if (e->on_rq)
 		leave_sums(sys, rq, e);
-	dequeue_load_avg(sys, &rq->cfs, e);
-	if (is_eevdf(sys) && e->on_rq && !placed)
-		reweight_queued(sys, &rq->fair, e, v, old, shares);
+	dequeue_load_avg(sys, queue_avg(rq, e), e);
+	if (competes && !placed)
+		reweight_queued(sys, q, e, &r);
 	else if (!e->on_rq)
-		e->vlag = scale_signed(e->vlag, old, shares);
-	e->shares = (u32)shares;
+		e->vlag = scale_signed(e->vlag, r.old, shares);
+	e->shares = shares;
 	e->weight = (u32)max_u64(shares / 1024, MIN_WEIGHT);
-	if (placed && e->on_rq) {
-		place_reweighted(sys, &rq->fair, e, scale_signed(lag, old, shares), scale_signed(rest, old, shares));
+	if (placed) {
+		place_reweighted(sys, q, e, scale_signed(lag, r.old, shares), scale_signed(rest, r.old, shares));
 		if (follows)
-			e->vprot = e->vruntime + (u64)scale_signed(left, old, shares);
+			e->vprot = e->vruntime + (u64)scale_signed(left, r.old, shares);
 	}
 	e->avg.load_avg = e->weight * e->avg.load_sum / pelt_divider(&e->avg);
-	enqueue_load_avg(&rq->cfs, e);
+	enqueue_load_avg(queue_avg(rq, e), e);
 	if (e->on_rq)
 		join_sums(sys, rq, e);
 }
@@ -128,80 +200,143 @@ static void update_group_share(const struct fg_sys *sys, struct fg_cpu *rq, stru
 	/* The weight that a debt was counted in. */
 	if (!g->queue.load_weight && feat(sys, FG_TG_EMPTY_KEEPS))
 		return;
-	shares = group_shares(g);
+	shares = group_shares(sys, g);
 	if (shares != g->entity.shares || !is_eevdf(sys))
 		reweight_group(sys, rq, &g->entity, shares);
 }
 
-/* A task has joined g's queue: so does the entity, unless it is there. changed: of join_group_load_avg(). */
-static void enqueue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 changed)
+/* The entity of g, which has a task again, joins the queue that it competes in, unless it is there. 1: it joined. */
+static u32 enqueue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	struct fg_task *e = &g->entity;
 
-	tell_group(sys, rq, g, changed);
-	g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
 	if (e->on_rq) {
 		if (e->flags & FG_TASK_DELAYED)
-			forfeit_credit(sys, &rq->fair, e);
+			forfeit_credit(sys, queue_of(rq, e), e);
 		e->flags &= ~(u32)FG_TASK_DELAYED;
 		update_group_share(sys, rq, g);
-		return;
+		return 0;
 	}
 	update_group_share(sys, rq, g);
-	if (is_eevdf(sys))
-		eevdf_place_entity(sys, &rq->fair, e, FG_ENQUEUE_WAKEUP);
-	else
+	if (groups_compete(sys))
+		eevdf_place_entity(sys, queue_of(rq, e), e, FG_ENQUEUE_WAKEUP);
+	else if (!is_flat(sys))
 		cfs_place_entity(sys, rq, e, FG_ENQUEUE_WAKEUP);
 	join_sums(sys, rq, e);
 	e->on_rq = 1;
-	rq->nr_nested--;
+	return 1;
 }
 
-/* The entity leaves as one that falls asleep; flags: DELAYED if it did so before. */
-static void dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags)
+/* p is one more (by = 1) or less (-1) in the queue of g; null: in rq's own. */
+static void count_task(struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_task *p, s32 by)
+{
+	u32 delayed = p->flags & FG_TASK_DELAYED ? (u32)by : 0;
+
+	if (g) {
+		g->h_nr_running += (u32)by;
+		g->h_nr_delayed += delayed;
+		return;
+	}
+	rq->h_nr_running += (u32)by;
+	rq->h_nr_delayed += delayed;
+	if (counts_as_idle(rq, p))
+		rq->idle_h_nr_running += (u32)by;
+}
+
+/* p is counted in what is above g; joined: g is an entity more there. */
+static void count_above(struct fg_cpu *rq, const struct fg_tg_cpu *g, const struct fg_task *p, s32 by, s32 joined)
+{
+	struct fg_tg_cpu *above = group_above(rq, g);
+
+	if (above)
+		above->nr_nested += by - joined;
+	else
+		rq->nr_nested += by - joined;
+	if (by)
+		count_task(rq, above, p, by);
+}
+
+/* p has joined its group: so do, unless they are there, the entities of all groups that it is in. */
+static void enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	struct fg_tg_cpu *g;
+
+	for_each_group_of(g, rq, p) {
+		u32 joined;
+
+		tell_above(sys, rq, g);
+		g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
+		joined = enqueue_group_entity(sys, rq, g);
+		count_above(rq, g, p, 1, (s32)joined);
+	}
+}
+
+/* The entity of g leaves as one that falls asleep; flags: DELAYED if it did so before. 0: it stays, delayed. */
+static u32 dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags)
 {
 	struct fg_task *e = &g->entity;
+	struct fg_queue *q = queue_of(rq, e);
 
 	flags |= FG_DEQUEUE_SLEEP;
-	forget_buddy(&rq->fair, e);
-	if (delays_dequeue(sys, &rq->fair, e, flags)) {
+	forget_buddy(q, e);
+	if (groups_compete(sys) && delays_dequeue(sys, q, e, flags)) {
 		if (feat(sys, FG_DELAY_LAG))
-			update_entity_lag(sys, &rq->fair, e);
+			update_entity_lag(sys, q, e);
 		e->flags |= FG_TASK_DELAYED;
 		update_group_share(sys, rq, g);
-		return;
+		return 0;
 	}
-	if (is_eevdf(sys))
-		eevdf_leave(sys, &rq->fair, e, flags);
-	rq->fair.load_weight -= e->weight;
-	dequeue_runnable_load_avg(sys, rq, e);
+	if (groups_compete(sys))
+		eevdf_leave(sys, q, e, flags);
+	leave_load(sys, rq, e);
 	e->on_rq = 0;
 	e->flags &= ~(u32)FG_TASK_DELAYED;
-	rq->nr_nested++;
 	update_group_share(sys, rq, g);
+	return 1;
 }
 
-/* A task has left g's queue: so does the entity if it was the last one. changed: of leave_group_load_avg(). */
-static void dequeue_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags, u32 changed)
+/* set_next_buddy: g runs next, and so do the groups around it. */
+static void set_next_buddy_group(struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
-	tell_group(sys, rq, g, changed);
-	g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
-	if (!g->queue.load_weight) {
-		dequeue_group_entity(sys, rq, g, 0);
-		return;
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && g && !g->group->idle; i++) {
+		queue_of(rq, &g->entity)->next = &g->entity;
+		g = group_above(rq, g);
 	}
-	/* A task that sleeps before its slice ends leaves the rest of the slice to its group. */
-	if ((flags & FG_DEQUEUE_SLEEP) && (!is_eevdf(sys) || feat(sys, FG_PICK_BUDDY)))
-		rq->fair.next = &g->entity;
-	update_group_share(sys, rq, g);
+}
+
+/*
+ * g has lost p, or, if that is null, is delayed itself and leaves now: so do the entities of all groups that have nothing
+ * left, from the innermost on. sleeps: p does.
+ */
+static void dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_task *p,
+			   u32 sleeps)
+{
+	u32 leaving = 1, flags = p ? 0 : FG_DEQUEUE_DELAYED;
+
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && g; i++) {
+		u32 left = 0;
+
+		tell_above(sys, rq, g);
+		g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
+		if (leaving && !g->queue.load_weight) {
+			left = dequeue_group_entity(sys, rq, g, flags);
+			leaving = left;
+		} else {
+			/* A task that sleeps before its slice ends leaves the rest of the slice to its group. */
+			if (leaving && sleeps && (groups_compete(sys) ? feat(sys, FG_PICK_BUDDY) : !is_eevdf(sys)))
+				set_next_buddy_group(rq, g);
+			leaving = 0;
+			update_group_share(sys, rq, g);
+		}
+		count_above(rq, g, p, p ? -1 : 0, -(s32)left);
+		flags = 0;
+		g = group_above(rq, g);
+	}
 }
 
 void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)
 {
-	struct fg_tg_cpu *g = &tg->cpus[(u32)rq->id];
-
-	tell_group(sys, rq, g, age_above_group(sys, rq, g));
-	dequeue_group_entity(sys, rq, g, FG_DEQUEUE_DELAYED);
+	dequeue_groups(sys, rq, &tg->cpus[(u32)rq->id], 0, 1);
 }
 
 /* A task of g becomes current; averages have been updated. */
@@ -209,23 +344,68 @@ static void set_next_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 {
 	struct fg_task *e = &g->entity;
 
-	if (e->on_cpu)
-		return;
-	forget_buddy(&rq->fair, e);
+	forget_buddy(queue_of(rq, e), e);
 	e->on_cpu = 1;
 	e->exec_start = rq->clock_task;
 	e->prev_sum_exec = e->sum_exec;
-	if (is_eevdf(sys) && (first || !feat(sys, FG_PROTECT_FIRST)))
-		set_protect_slice(sys, &rq->fair, e);
+	if (groups_compete(sys) && (first || !feat(sys, FG_PROTECT_FIRST)))
+		set_protect_slice(sys, queue_of(rq, e), e);
+}
+
+/* The same of all groups that p, which becomes current, is in and that do not have the CPU yet. */
+static void set_next_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p, u32 first)
+{
+	struct fg_tg_cpu *g;
+
+	for_each_group_of(g, rq, p) {
+		if (g->entity.on_cpu)
+			return;
+		set_next_group(sys, rq, g, first);
+	}
 }
 
 void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)
 {
 	struct fg_tg_cpu *g = &tg->cpus[(u32)rq->id];
 
-	if (g->entity.on_rq)
-		tell_group(sys, rq, g, age_above_group(sys, rq, g));
+	/* In the load of the group above over all CPUs this CPU's part stays as it is. */
+	if (g->entity.on_rq && age_above_group(sys, rq, g) && !g->entity.tg && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 	g->entity.on_cpu = 0;
+}
+
+/* ---- flat-pick: tasks compete by their parts of the CPU ---- */
+
+/* __calc_prop_weight for p and all groups that it is in: p's part of the CPU by weight, in 1024ths (spec-new 3.1). */
+static u64 task_prop_weight(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	u64 part = NICE_0_SHARES, weight = (u64)p->weight * 1024;
+	const struct fg_tg_cpu *g;
+
+	for_each_group_of(g, rq, p) {
+		part = max_u64(part * weight / nonzero(g->load_shares), MIN_SHARES);
+		weight = g->entity.shares;
+	}
+	return max_u64(part * weight / NICE_0_SHARES, MIN_SHARES);
+}
+
+/* reweight_eevdf: p takes what is its part now. competes: it is among those of rq's queue. */
+static void reweight_task_part(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 competes)
+{
+	struct fg_queue *q = &rq->fair;
+	struct reweight r = { .v = settled_avg_vruntime(sys, q), .old = p->h_load, .new = task_prop_weight(rq, p) };
+
+	if (r.new == r.old)
+		return;
+	if (!competes) {
+		p->h_load = r.new;
+		eevdf_rescale(sys, p, r.old, r.new);
+		return;
+	}
+	avg_vruntime_sub(sys, q, p);
+	reweight_queued(sys, q, p, &r);
+	p->h_load = r.new;
+	avg_vruntime_add(sys, q, p);
 }
 
 void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg)
@@ -235,7 +415,9 @@ void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg)
 
 		g->group = tg;
 		g->entity.cpu = (s32)cpu;
-		g->entity.shares = (u32)tg->shares;
+		g->entity.tg = tg->parent;
+		g->entity.policy = tg->idle ? FG_SCHED_IDLE : FG_SCHED_OTHER;
+		g->entity.shares = tg->shares;
 		g->entity.weight = (u32)max_u64(tg->shares / 1024, MIN_WEIGHT);
 	}
 }

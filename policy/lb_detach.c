@@ -37,13 +37,13 @@ static void note_pinned(const struct fg_sys *sys, struct fg_balance *b, const st
 	}
 }
 
-/* p has had more than its share, and where its group runs on dst it would have to wait. */
+/* p has had more than its share, and on dst it would have to wait: where its group runs, or, with flat-pick, at all. */
 static u32 ineligible_at_dst(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_task *p)
 {
-	const struct fg_queue *dst = const_queue_of(cpu_rq(sys, (u32)b->dst_cpu), p);
-	const struct fg_queue *src = const_queue_of(cpu_rq(sys, (u32)b->src_cpu), p);
+	const struct fg_queue *dst = const_order_queue(sys, cpu_rq(sys, (u32)b->dst_cpu), p);
+	const struct fg_queue *src = const_order_queue(sys, cpu_rq(sys, (u32)b->src_cpu), p);
 
-	return dst->load_weight && !entity_eligible(src, p);
+	return dst->sum_weight && !entity_eligible(src, p);
 }
 
 /*

@@ -233,9 +233,10 @@ static void age_task(const struct fg_cpu *rq, struct fg_task *p)
 static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
 	age_task(rq, p);
-	if (p->tg)
-		return age_group_load_avg(sys, rq, group_of(rq, p));
-	return update_cfs_rq_load_avg(sys, rq);
+	if (!p->tg)
+		return update_cfs_rq_load_avg(sys, rq);
+	age_contributing(sys, rq, group_of(rq, p));
+	return age_groups_above(sys, rq, p);
 }
 
 /* The same, and the governor hears of it. */
@@ -254,6 +255,17 @@ static void update_own_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, str
 	}
 	age_task(rq, p);
 	age_group_queue(sys, rq, group_of(rq, p));
+}
+
+/*
+ * The same of a p that wakes there with flat-pick: the queue that it competes in is the CPU's, and so the kernel updates
+ * that, not the one of its group.
+ */
+static void update_own_and_cpu_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	age_task(rq, p);
+	if (update_cfs_rq_load_avg(sys, rq) && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 }
 
 static void enqueue_load_avg(struct fg_avg *to, const struct fg_task *p)
@@ -374,7 +386,8 @@ void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 		return;
 	}
 	if (p->tg) {
-		tell_group(sys, rq, group_of(rq, p), join_group_load_avg(sys, rq, p, 1));
+		join_group_load_avg(sys, rq, p, 1);
+		tell_groups(sys, rq, p);
 		return;
 	}
 	if (update_cfs_rq_load_avg(sys, rq) && feat(sys, FG_FREQ_AFTER_ALL))

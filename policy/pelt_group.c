@@ -74,17 +74,31 @@ static void age_group_entity(struct fg_cpu *rq, struct fg_tg_cpu *g)
 		fg_pelt_averages(&e->avg, e->weight);
 }
 
-/* update_tg_load_avg: the part of this CPU in the load of the whole group. */
+/* value is clearly other than part, of which others know. */
+static u32 is_news(u64 value, u64 part)
+{
+	return (value > part ? value - part : part - value) > part / 64;
+}
+
+/*
+ * update_tg_load_avg: the part of this CPU in the load of the whole group, and with group-shares in its runnable time, from
+ * which follows how many tasks it has.
+ *
+ * DEVIATION: without tg-rate-clock the kernel measures the millisecond up to now, not up to the clock of the queue, which
+ * stands still within an operation of the scheduler.
+ */
 static void contribute(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
-	u64 load = g->avg.load_avg, part = g->contribution;
+	u64 load = g->avg.load_avg, runnable = feat(sys, FG_GROUP_SHARES) ? g->avg.runnable_avg : 0;
 
 	if (feat(sys, FG_TG_LOAD_RATE) && g->contributed && rq->clock - g->contributed < TG_LOAD_RATE)
 		return;
-	if ((load > part ? load - part : part - load) <= part / 64)
+	if (!is_news(load, g->contribution) && !is_news(runnable, g->runnable_contribution))
 		return;
-	g->group->load_avg = pos_sub(g->group->load_avg + load, part);
+	g->group->load_avg = pos_sub(g->group->load_avg + load, g->contribution);
+	g->group->runnable_avg = pos_sub(g->group->runnable_avg + runnable, g->runnable_contribution);
 	g->contribution = load;
+	g->runnable_contribution = runnable;
 	g->contributed = rq->clock;
 }
 
@@ -97,11 +111,11 @@ static u64 follow_sum(const struct fg_sys *sys, u64 sum, s64 delta_sum, u64 avg,
 	return sum_left(sys, sum, avg, divider);
 }
 
-/* One of util and runnable: the entity's becomes what that of its queue is, and the CPU's changes by as much. */
-static void tell_average(const struct fg_sys *sys, struct fg_cpu *rq, u64 own, u64 *avg, u64 *sum, u64 *cpu_avg,
-			 u64 *cpu_sum)
+/* One of util and runnable: the entity's becomes what that of its queue is, and that of the queue above changes by as much. */
+static void tell_average(const struct fg_sys *sys, u32 divider, u64 own, u64 *const of_entity[2],
+			 u64 *const of_above[2])
 {
-	u32 divider = pelt_divider(&rq->cfs);
+	u64 *avg = of_entity[0], *sum = of_entity[1], *above = of_above[0], *above_sum = of_above[1];
 	u64 new_sum = own * divider;
 	s64 delta = (s64)(own - *avg), delta_sum = (s64)(new_sum - *sum);
 
@@ -109,8 +123,8 @@ static void tell_average(const struct fg_sys *sys, struct fg_cpu *rq, u64 own, u
 		return;
 	*avg = own;
 	*sum = new_sum;
-	add_signed(cpu_avg, delta);
-	*cpu_sum = follow_sum(sys, *cpu_sum, delta_sum, *cpu_avg, divider);
+	add_signed(above, delta);
+	*above_sum = follow_sum(sys, *above_sum, delta_sum, *above, divider);
 }
 
 /* The load_sum of g's entity after tasks with g->propagate_sum joined or left. */
@@ -129,10 +143,11 @@ static u64 told_load_sum(const struct fg_tg_cpu *g, u32 divider)
 	return max_u64(sum, e->util_sum / FG_CAPACITY_SCALE);
 }
 
-static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+/* to: of the queue above. */
+static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, struct fg_avg *to)
 {
 	struct fg_task *e = &g->entity;
-	u32 divider = pelt_divider(&rq->cfs);
+	u32 divider = pelt_divider(to);
 	u64 sum, load_avg;
 	s64 delta, delta_sum;
 
@@ -147,40 +162,69 @@ static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_
 	delta_sum = (s64)(e->weight * sum - e->weight * e->avg.load_sum);
 	e->avg.load_sum = sum;
 	e->avg.load_avg = load_avg;
-	add_signed(&rq->cfs.load_avg, delta);
+	add_signed(&to->load_avg, delta);
 	if (feat(sys, FG_TG_LOAD_SUM))
-		rq->cfs.load_sum = follow_sum(sys, rq->cfs.load_sum, delta_sum, rq->cfs.load_avg, divider);
+		to->load_sum = follow_sum(sys, to->load_sum, delta_sum, to->load_avg, divider);
 	else
-		add_signed(&rq->cfs.load_sum, delta_sum);
-	if (e->on_rq && has_runnable_load(sys)) {
+		add_signed(&to->load_sum, delta_sum);
+	if (e->on_rq && !e->tg && has_runnable_load(sys)) {
 		add_signed(&rq->queued.load_avg, delta);
 		add_signed(&rq->queued.load_sum, delta_sum);
 	}
 }
 
-/* propagate_entity_load_avg: 1 if something was propagated. */
+/* propagate_entity_load_avg: 1 if something was propagated to the group above, which has to propagate it in turn. */
 static u32 propagate(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
-	struct fg_avg *e = &g->entity.avg, *cpu = &rq->cfs;
+	struct fg_avg *e = &g->entity.avg, *to = queue_avg(rq, &g->entity);
+	u64 *const util[2] = { &e->util_avg, &e->util_sum }, *const util_to[2] = { &to->util_avg, &to->util_sum };
+	u64 *const runnable[2] = { &e->runnable_avg, &e->runnable_sum };
+	u64 *const runnable_to[2] = { &to->runnable_avg, &to->runnable_sum };
 
 	if (!g->propagate)
 		return 0;
 	g->propagate = 0;
-	tell_average(sys, rq, g->avg.util_avg, &e->util_avg, &e->util_sum, &cpu->util_avg, &cpu->util_sum);
-	tell_average(sys, rq, g->avg.runnable_avg, &e->runnable_avg, &e->runnable_sum, &cpu->runnable_avg,
-		     &cpu->runnable_sum);
-	tell_load(sys, rq, g);
+	if (group_above(rq, g))
+		propagate_later(group_above(rq, g), g->propagate_sum);
+	tell_average(sys, pelt_divider(to), g->avg.util_avg, util, util_to);
+	tell_average(sys, pelt_divider(to), g->avg.runnable_avg, runnable, runnable_to);
+	tell_load(sys, rq, g, to);
 	return 1;
 }
 
 /*
- * Updates the signals above g's queue, without propagating changes; 1: rq's have changed. g's entity still counts as
- * current after its task has been put back.
+ * Updates the signals of g's entity and of the queue that it competes in, and propagates what joined or left g; 1: those of
+ * the queue have changed. g's entity still counts as current after its task has been put back.
  */
 static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
+	struct fg_tg_cpu *above = group_above(rq, g);
+	u32 changed;
+
 	age_group_entity(rq, g);
-	return age_cfs_rq(sys, rq, g->entity.on_cpu || fair_curr(rq));
+	if (above)
+		changed = age_group_queue(sys, rq, above);
+	else
+		changed = age_cfs_rq(sys, rq, g->entity.on_cpu || fair_curr(rq));
+	return changed | propagate(sys, rq, g);
+}
+
+/* The same, and others hear of it: the load of the whole group above. 1: the signals of rq have changed. */
+static u32 age_above_telling(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	struct fg_tg_cpu *above = group_above(rq, g);
+	u32 changed = age_above_group(sys, rq, g);
+
+	if (changed && above)
+		contribute(sys, rq, above);
+	return changed && !above;
+}
+
+/* The same, and the governor hears of the signals of rq. */
+static void tell_above(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	if (age_above_telling(sys, rq, g) && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 }
 
 /* Updates the signal of g's queue, and this CPU's contribution to the load of the whole group. */
@@ -190,22 +234,30 @@ static void age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct
 		contribute(sys, rq, g);
 }
 
-/* Updates and propagates the signals of g and of rq; 1: rq's have changed. */
-static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+/* Updates and propagates the signals above the queue of p's group; 1: rq's have changed. */
+static u32 age_groups_above(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
 {
-	u32 changed;
+	struct fg_tg_cpu *g;
+	u32 changed = 0;
 
-	age_contributing(sys, rq, g);
-	changed = age_above_group(sys, rq, g);
-	return changed | propagate(sys, rq, g);
+	for_each_group_of(g, rq, p)
+		changed = age_above_telling(sys, rq, g);
+	return changed;
+}
+
+/* The same, and the governor hears of it. */
+static void tell_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (age_groups_above(sys, rq, p) && feat(sys, FG_FREQ_AFTER_ALL))
+		cpufreq_update_util(sys, rq, 0);
 }
 
 /*
- * p joins its group or leaves it: updates the signals of the group and of rq; p's own must be up to date. If p attaches
- * (detaches), its averages go with it, and the group's contribution is updated after that. tell_group(), called once p
- * is counted, propagates all of this at once; the result is for its argument.
+ * p joins its group or leaves it: updates the signals of its queue; p's own must be up to date. If p attaches (detaches),
+ * its averages go with it, and the group's contribution is updated after that. What is above hears of it by tell_above(),
+ * group by group.
  */
-static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches)
+static void join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches)
 {
 	struct fg_tg_cpu *g = group_of(rq, p);
 	u32 changed = age_group_queue(sys, rq, g);
@@ -216,10 +268,9 @@ static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, stru
 	}
 	if (changed || attaches)
 		contribute(sys, rq, g);
-	return age_above_group(sys, rq, g);
 }
 
-static u32 leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 detaches)
+static void leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 detaches)
 {
 	struct fg_tg_cpu *g = group_of(rq, p);
 	u32 changed = age_group_queue(sys, rq, g);
@@ -230,27 +281,19 @@ static u32 leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, str
 	}
 	if (changed || detaches)
 		contribute(sys, rq, g);
-	return age_above_group(sys, rq, g);
 }
 
-/* The CPU's signals hear of what joined and left g, and the governor of them; changed: they are others already. */
-static void tell_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 changed)
-{
-	changed |= propagate(sys, rq, g);
-	if (changed && feat(sys, FG_FREQ_AFTER_ALL))
-		cpufreq_update_util(sys, rq, 0);
-}
-
-/* Nothing of g is on this CPU, nor has left a trace. */
-static u32 group_is_gone(const struct fg_tg_cpu *g)
+/* cfs_rq_is_decayed: nothing of g is on this CPU, nor has left a trace. Up to v6.17 its contribution is no trace. */
+static u32 group_is_gone(const struct fg_sys *sys, const struct fg_tg_cpu *g)
 {
 	const struct fg_avg *e = &g->entity.avg;
 
 	return !g->entity.on_rq && !g->removed_nr && !g->propagate && !g->avg.load_avg && !g->avg.util_avg &&
-	       !g->avg.runnable_avg && !e->load_avg && !e->util_avg && !e->runnable_avg && !g->contribution;
+	       !g->avg.runnable_avg && !e->load_avg && !e->util_avg && !e->runnable_avg &&
+	       !(g->contribution && feat(sys, FG_TG_DECAYED));
 }
 
-/* All groups of rq, before its own signals; blocked: 1 if one has something left, be the CPU's part of it nothing. */
+/* All groups of rq, those within others first, before its own signals; blocked: 1 if one has something left, be the CPU's part of it nothing. */
 static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u32 *blocked)
 {
 	u32 changed = 0;
@@ -258,9 +301,10 @@ static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u3
 	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < sys->nr_tgs; i++) {
 		struct fg_tg_cpu *g = &sys->tgs[i].cpus[(u32)rq->id];
 
-		if (group_is_gone(g))
+		if (group_is_gone(sys, g))
 			continue;
-		changed |= age_group_load_avg(sys, rq, g);
+		age_contributing(sys, rq, g);
+		changed |= age_above_telling(sys, rq, g);
 		*blocked |= g->avg.load_avg || g->avg.util_avg;
 	}
 	return changed;

@@ -156,26 +156,92 @@ static inline u64 queue_last_update(const struct fg_cpu *rq, const struct fg_tas
 	return p->tg ? group_of(rq, p)->avg.last_update : rq->cfs.last_update;
 }
 
-/* The entity of rq's own queue for p: p itself, or its group's. */
-static inline struct fg_task *entity_of(const struct fg_cpu *rq, struct fg_task *p)
+/* The group around g on rq; null: g competes on rq's own queue. */
+static inline struct fg_tg_cpu *group_above(const struct fg_cpu *rq, const struct fg_tg_cpu *g)
 {
-	return p->tg ? &group_of(rq, p)->entity : p;
+	return group_of(rq, &g->entity);
 }
 
-/* The entity of rq's own queue that has the CPU; null: none. */
-static inline struct fg_task *curr_entity(const struct fg_cpu *rq)
+/* The groups that p is in on rq, the innermost first. */
+#define for_each_group_of(g, rq, p)                                                                                    \
+	for (u32 g##_nr = ((g) = group_of(rq, p), 0); can_loop(g##_nr, FG_MAX_TG_DEPTH) && (g);                        \
+	     (g) = group_above(rq, g), g##_nr++)
+
+/* p, or the group that p is in, of those that compete in the queue of tg (null: rq's own); null: p is not in tg. */
+static inline struct fg_task *entity_in(const struct fg_cpu *rq, struct fg_task *p, const struct fg_tg *tg)
+{
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && p->tg && p->tg != tg; i++)
+		p = &group_of(rq, p)->entity;
+	return p->tg == tg ? p : 0;
+}
+
+/* The entity of rq's own queue for p: p itself, or the outermost group that it is in. */
+static inline struct fg_task *entity_of(const struct fg_cpu *rq, struct fg_task *p)
+{
+	return entity_in(rq, p, 0);
+}
+
+static inline u32 is_flat(const struct fg_sys *sys)
+{
+	return feat(sys, FG_FLAT_PICK);
+}
+
+/* The queue that p competes in: with flat-pick that of rq, whatever groups it is in. */
+static inline struct fg_queue *order_queue(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	return is_flat(sys) ? &rq->fair : queue_of(rq, p);
+}
+
+static inline const struct fg_queue *const_order_queue(const struct fg_sys *sys, const struct fg_cpu *rq,
+						       const struct fg_task *p)
+{
+	return is_flat(sys) ? &rq->fair : const_queue_of(rq, p);
+}
+
+/* The entity that competes in rq's own queue and has the CPU; null: none. */
+static inline struct fg_task *curr_entity(const struct fg_sys *sys, const struct fg_cpu *rq)
 {
 	struct fg_task *curr = fair_curr(rq);
 
-	return curr ? entity_of(rq, curr) : 0;
+	return curr && !is_flat(sys) ? entity_of(rq, curr) : curr;
 }
 
-/* The current task, if it is of tg. */
+/* The entity that competes in the queue of tg and has the CPU; null: none. */
 static inline struct fg_task *curr_in_group(const struct fg_cpu *rq, const struct fg_tg *tg)
 {
 	struct fg_task *curr = fair_curr(rq);
 
-	return curr && curr->tg == tg ? curr : 0;
+	return curr ? entity_in(rq, curr, tg) : 0;
+}
+
+/* The innermost group that both a and b are in; null: only the root group. */
+static inline const struct fg_tg *common_group(const struct fg_task *a, const struct fg_task *b)
+{
+	const struct fg_tg *x = a->tg, *y = b->tg;
+
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && x != y; i++) {
+		u32 x_depth = x ? x->depth + 1 : 0, y_depth = y ? y->depth + 1 : 0;
+
+		if (x && x_depth >= y_depth)
+			x = x->parent;
+		if (y && y_depth >= x_depth)
+			y = y->parent;
+	}
+	return x;
+}
+
+/* p counts as SCHED_IDLE in sums over rq: it is, or a group that it is in has cpu.idle. */
+static inline u32 counts_as_idle(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	const struct fg_tg_cpu *g;
+
+	if (p->policy == FG_SCHED_IDLE)
+		return 1;
+	for_each_group_of(g, rq, p) {
+		if (g->group->idle)
+			return 1;
+	}
+	return 0;
 }
 
 /* Fair tasks that load balancing counts: without the delayed sleepers from v6.14 on (h_nr_runnable). */
@@ -229,6 +295,7 @@ static u32 age_cfs_rq(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
 static void age_task(const struct fg_cpu *rq, struct fg_task *p);
 static u32 age_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void update_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+static void update_own_and_cpu_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void update_own_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 static void remove_averages(const struct fg_sys *sys, struct fg_avg *sa, u64 load, u64 util, u64 runnable);
 static u32 has_runnable_load(const struct fg_sys *sys);
@@ -236,13 +303,12 @@ static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
 static void detach_entity_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 
 /* pelt_group.c */
-static u32 age_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static void age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
-static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
-static u32 join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches);
-static u32 leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 detaches);
-static void tell_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 changed);
+static u32 age_groups_above(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
+static void join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches);
+static void leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 detaches);
+static void tell_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static void note_removed_from_group(struct fg_tg_cpu *g, const struct fg_task *p);
 static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u32 *blocked);
 

@@ -144,23 +144,46 @@ static u64 rq_h_load(const struct fg_cpu *rq, u64 jiffies)
 	return rq->h_load_stamp == jiffies + 1 ? rq->h_load : rq->cfs.load_avg;
 }
 
-/* The same of a group on rq: its part of that. */
-static u64 group_h_load(const struct fg_cpu *rq, const struct fg_tg_cpu *g, u64 jiffies)
+/*
+ * update_cfs_rq_h_load: the same of the queue of a group on rq, its part of that; null: of rq's own. What an outer
+ * group had in this jiffy when it was first asked for counts for those in it.
+ */
+static noinline u64 queue_h_load(const struct fg_cpu *rq, const struct fg_tg_cpu *of, u64 jiffies)
 {
-	if (g->h_load_stamp == jiffies + 1)
-		return g->h_load;
-	return rq_h_load(rq, jiffies) * g->entity.avg.load_avg / (rq->cfs.load_avg + 1);
+	const struct fg_tg_cpu *path[FG_MAX_TG_DEPTH], *g = of;
+	u64 load = rq_h_load(rq, jiffies), above = rq->cfs.load_avg;
+	u32 n = 0;
+
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && g; i++) {
+		if (g->h_load_stamp == jiffies + 1) {
+			load = g->h_load;
+			above = g->avg.load_avg;
+			break;
+		}
+		path[n++ % FG_MAX_TG_DEPTH] = g;
+		g = group_above(rq, g);
+	}
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && n; i++) {
+		g = path[--n % FG_MAX_TG_DEPTH];
+		load = load * g->entity.avg.load_avg / (above + 1);
+		above = g->avg.load_avg;
+	}
+	return load;
 }
 
 /* Those that the load of p depends on are from now on as of this jiffy. */
 static void commit_h_load(struct fg_cpu *rq, const struct fg_task *p, u64 jiffies)
 {
-	struct fg_tg_cpu *g = group_of(rq, p);
+	struct fg_tg_cpu *g;
 
-	if (g) {
-		g->h_load = group_h_load(rq, g, jiffies);
-		g->h_load_stamp = jiffies + 1;
+	/* The innermost one first: what is above it has no stamp yet. */
+	for_each_group_of(g, rq, p) {
+		if (g->h_load_stamp == jiffies + 1)
+			break;
+		g->h_load = queue_h_load(rq, g, jiffies);
 	}
+	for_each_group_of(g, rq, p)
+		g->h_load_stamp = jiffies + 1;
 	rq->h_load = rq_h_load(rq, jiffies);
 	rq->h_load_stamp = jiffies + 1;
 }
@@ -170,7 +193,5 @@ static u64 task_h_load(const struct fg_cpu *rq, const struct fg_task *p, u64 loa
 {
 	const struct fg_tg_cpu *g = group_of(rq, p);
 
-	if (g)
-		return load_avg * group_h_load(rq, g, jiffies) / (g->avg.load_avg + 1);
-	return load_avg * rq_h_load(rq, jiffies) / (rq->cfs.load_avg + 1);
+	return load_avg * queue_h_load(rq, g, jiffies) / ((g ? g->avg.load_avg : rq->cfs.load_avg) + 1);
 }

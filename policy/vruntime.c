@@ -37,12 +37,30 @@ static u64 tunable_factor(const struct fg_sys *sys)
 	return sys->nr_cpus >= 2 ? 2 : 1;
 }
 
-/* ns of real time in p's vruntime. Of a group's weight the whole part counts, as the kernel divides by that. */
-static u64 calc_delta_fair(u64 delta, const struct fg_task *p)
+/* weight-bits: what entity_weight() counts a weight of 1 as. */
+static u64 weight_unit(const struct fg_sys *sys)
 {
-	if (p->weight == FG_NICE_0_LOAD)
+	return feat(sys, FG_WEIGHT_BITS) == FG_WEIGHT_BITS_20 ? 1024 : 1;
+}
+
+/* The weight of a task or a group among those that it competes with. */
+static u64 entity_weight(const struct fg_sys *sys, const struct fg_task *p)
+{
+	if (is_flat(sys))
+		return p->h_load;
+	if (feat(sys, FG_WEIGHT_BITS) == FG_WEIGHT_BITS_20 && p->shares)
+		return p->shares;
+	return p->weight * weight_unit(sys);
+}
+
+/* ns of real time in p's vruntime. With weight-bits=10 the whole part of a group's weight counts, as the kernel divides by that. */
+static u64 calc_delta_fair(const struct fg_sys *sys, u64 delta, const struct fg_task *p)
+{
+	u64 weight = entity_weight(sys, p), nice_0 = FG_NICE_0_LOAD * weight_unit(sys);
+
+	if (weight == nice_0)
 		return delta;
-	return delta * FG_NICE_0_LOAD / nonzero(p->weight);
+	return delta * nice_0 / nonzero(weight);
 }
 
 /* p was picked from q, or leaves it: clear it as a buddy. */

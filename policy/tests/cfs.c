@@ -203,8 +203,8 @@ TEST(pick_takes_the_leftmost_or_a_buddy_near_it)
 	a.weight = 2048;
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
 	a.weight = 1024;
-	fg_clear_buddies(rq, &b);
-	fg_clear_buddies(rq, &c);
+	fg_clear_buddies(&sys, rq, &b);
+	fg_clear_buddies(&sys, rq, &c);
 	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
 	/* skip */
 	rq->fair.skip = &a;

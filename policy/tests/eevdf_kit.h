@@ -38,10 +38,10 @@ static struct fg_task task(u32 id, u32 weight)
 static void put(struct fg_task *p, s64 v, s64 deadline)
 {
 	fg_enqueue_entity(&sys, rq, p, 0);
-	avg_vruntime_sub(&rq->fair, p);
+	avg_vruntime_sub(&sys, &rq->fair, p);
 	p->vruntime = START + (u64)v;
 	p->deadline = p->vruntime + (u64)deadline;
-	avg_vruntime_add(&rq->fair, p);
+	avg_vruntime_add(&sys, &rq->fair, p);
 }
 
 static void run(struct fg_task *p)

@@ -98,9 +98,9 @@ static s64 after_failure(u8 shrink, u64 slice, u32 flags)
 	b.custom_slice = slice;
 	run(&a);
 	a.vprot = START + LONG;
-	avg_vruntime_sub(&rq->fair, &b);
+	avg_vruntime_sub(&sys, &rq->fair, &b);
 	b.vruntime = START + 10 * MS;
-	avg_vruntime_add(&rq->fair, &b);
+	avg_vruntime_add(&sys, &rq->fair, &b);
 	charge(100 * US);
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &a, flags), FG_PREEMPT_NO);
 	return protected_until(&a);
@@ -214,9 +214,9 @@ TEST(lag_is_limited_by_the_own_slice_or_the_longest_one)
 		two(&a, &b, FG_PROTECT_VPROT);
 		sys.feat.value[FG_LAG_CLAMP] = clamp;
 		rq->fair.max_slice = LONG;
-		avg_vruntime_sub(&rq->fair, &b);
+		avg_vruntime_sub(&sys, &rq->fair, &b);
 		b.vruntime = START + 100 * MS;
-		avg_vruntime_add(&rq->fair, &b);
+		avg_vruntime_add(&sys, &rq->fair, &b);
 		fg_dequeue_entity(&sys, rq, &a, 0);
 		CHECK_EQ(a.vlag, clamp == FG_LAG_CLAMP_OWN ? (s64)(2 * SLICE) : (s64)(21 * MS));
 	}
@@ -238,9 +238,9 @@ TEST(a_delayed_sleeper_owes_no_more_than_at_its_sleep)
 		a.vlag = -2 * (s64)MS;
 		rq->h_nr_delayed = 1;
 		/* equal weights: V lies half way */
-		avg_vruntime_sub(&rq->fair, &b);
+		avg_vruntime_sub(&sys, &rq->fair, &b);
 		b.vruntime = a.vruntime + (u64)(2 * now[i] * (s64)MS);
-		avg_vruntime_add(&rq->fair, &b);
+		avg_vruntime_add(&sys, &rq->fair, &b);
 		fg_dequeue_entity(&sys, rq, &a, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED);
 		CHECK_EQ(a.vlag, then[i] * (s64)MS);
 	}

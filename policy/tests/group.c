@@ -52,7 +52,7 @@ TEST(load_that_is_more_than_what_is_queued_counts)
 	part->queue.load_weight = 1024;
 	part->avg.load_avg = 3072;
 	load_elsewhere(1024);
-	CHECK_EQ(group_shares(part), 1024 * 1024 / 4 * 3);
+	CHECK_EQ(group_shares(&sys, part), 1024 * 1024 / 4 * 3);
 }
 
 static void check_comes_and_goes(u8 kind)
@@ -113,12 +113,12 @@ static s64 lag_after_halving(u8 kind, u64 behind)
 	q = other();
 	enqueue(&p);
 	enqueue(&q);
-	avg_vruntime_sub(&rq->fair, entity);
-	avg_vruntime_sub(&rq->fair, &q);
+	avg_vruntime_sub(&sys, &rq->fair, entity);
+	avg_vruntime_sub(&sys, &rq->fair, &q);
 	entity->vruntime = rq->fair.min_vruntime - behind;
 	q.vruntime = rq->fair.min_vruntime + behind;
-	avg_vruntime_add(&rq->fair, entity);
-	avg_vruntime_add(&rq->fair, &q);
+	avg_vruntime_add(&sys, &rq->fair, entity);
+	avg_vruntime_add(&sys, &rq->fair, &q);
 	v = fg_avg_vruntime(&rq->fair);
 	load_elsewhere(1024);
 	update_group_share(&sys, rq, part);
@@ -143,9 +143,9 @@ static void sleep_in_debt(void (*preset)(void), struct fg_task *p, struct fg_tas
 	*q = other();
 	enqueue(p);
 	enqueue(q);
-	avg_vruntime_sub(&rq->fair, entity);
+	avg_vruntime_sub(&sys, &rq->fair, entity);
 	entity->vruntime += MS;
-	avg_vruntime_add(&rq->fair, entity);
+	avg_vruntime_add(&sys, &rq->fair, entity);
 	load_elsewhere(1024);
 	update_group_share(&sys, rq, part);
 	part->avg.load_avg = 256;
@@ -282,9 +282,9 @@ TEST(a_placed_group_takes_its_protection_along_since_v70)
 		enqueue(&p);
 		enqueue(&q);
 		fg_set_next_entity(&sys, rq, &p, 1);
-		avg_vruntime_sub(&rq->fair, entity);
+		avg_vruntime_sub(&sys, &rq->fair, entity);
 		entity->vruntime += MS;
-		avg_vruntime_add(&rq->fair, entity);
+		avg_vruntime_add(&sys, &rq->fair, entity);
 		was = entity->vprot = entity->vruntime + MS;
 		load_elsewhere(1024);
 		update_group_share(&sys, rq, part);

@@ -383,7 +383,7 @@ static void kit_busy(u32 c)
 	rq->nr_running = 1;
 	rq->h_nr_running = 1;
 	rq->idle_h_nr_running = 0;
-	rq->fair.load_weight = 1024;
+	rq->fair.load_weight = rq->fair.sum_weight = 1024;
 }
 
 static void kit_busy_range(u32 first, u32 last)
@@ -400,7 +400,7 @@ static void kit_idle(u32 c)
 	rq->curr_is_idle = 1;
 	rq->idle_stamp = 1;
 	rq->nr_running = rq->h_nr_running = rq->idle_h_nr_running = 0;
-	rq->fair.load_weight = 0;
+	rq->fair.load_weight = rq->fair.sum_weight = 0;
 }
 
 /* Runs a SCHED_IDLE task and nothing else. */

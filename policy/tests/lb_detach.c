@@ -289,7 +289,7 @@ TEST(a_task_that_is_not_eligible_waits_for_a_failure_since_v614)
 	b.sd->nr_balance_failed = 0;
 	/* nobody is there that it would have to wait for */
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
-	cpus[0].fair.load_weight = 1024;
+	cpus[0].fair.sum_weight = 1024;
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 0);
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[2]), 1);
 	b.sd->nr_balance_failed = 1;

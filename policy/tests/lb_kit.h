@@ -86,7 +86,7 @@ static void lb_run_rt(u32 cpu)
 	filler[cpu].policy = FG_SCHED_FIFO;
 	cpus[cpu].h_nr_running = 0;
 	cpus[cpu].rt_nr_running = 1;
-	cpus[cpu].fair.load_weight = 0;
+	cpus[cpu].fair.load_weight = cpus[cpu].fair.sum_weight = 0;
 }
 
 static void lb_util(u32 first, u32 last, u64 util)

@@ -226,7 +226,7 @@ TEST(the_whole_part_of_a_groups_weight_counts)
 {
 	struct fg_task e = { .weight = 2, .shares = 40 };
 
-	CHECK_EQ(calc_delta_fair(1000, &e), 512000);
+	CHECK_EQ(calc_delta_fair(&sys, 1000, &e), 512000);
 }
 
 /* The CPU's part of a group's load is rounded to nothing long before the group's own is. */

@@ -118,6 +118,9 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_MISFIT_LARGER, ffi::FG_LB_P04),
     needs(ffi::FG_ASYM_EARLY, ffi::FG_LB_P04),
     needs(ffi::FG_BREAK_EVEN_NULLBUG, ffi::FG_BREAK_EVEN),
+    // Parts of a CPU are weights with fractional bits, and deadlines are by them.
+    needs(ffi::FG_FLAT_PICK, ffi::FG_WEIGHT_BITS),
+    needs(ffi::FG_WEIGHT_BITS, ffi::FG_RQ),
     needs(ffi::FG_UFC_THERMAL, ffi::FG_UFC),
     needs(ffi::FG_CAP_INVERSION, ffi::FG_UFC_THERMAL),
     needs(ffi::FG_MISFIT_UNLINK, ffi::FG_UFC),

@@ -44,10 +44,14 @@ impl Observer for Why {
 
 /// Why a run of one thread is refused, after `change` has changed its workload.
 fn refusal(change: impl FnOnce(&mut Workload)) -> String {
+    refused_by("fair:v6.12", change)
+}
+
+fn refused_by(scheduler: &str, change: impl FnOnce(&mut Workload)) -> String {
     let machine = Arc::new(Machine::symmetric(2));
     let (mut workload, _) = Workload::find("periodic:tasks=1,duration=0.1", &machine).unwrap();
     change(&mut workload);
-    let features = Features::parse("fair:v6.12").unwrap();
+    let features = Features::parse(scheduler).unwrap();
     let fair = Fair::new(Arc::clone(&machine), features, Options::default()).unwrap();
     match Engine::new(machine, Arc::new(workload), Box::new(fair), Config::default()).run(&mut []) {
         Err(SimError::Refused { what }) => what,
@@ -64,17 +68,32 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
             w.tasks[0].group = Some(0);
         })
     };
-    let idle = grouped("cpu.idle", "1");
-    assert!(idle.starts_with("task group `/apps`: cpu.idle = `1` needs a linux: scheduler"), "{idle}");
+    let idle = grouped("cpu.idle", "2");
+    assert_eq!(idle, "task group `/apps`: cpu.idle = `2`; expected 0 or 1");
+    let weighed = refusal(|w| {
+        let files = vec![("cpu.idle".into(), "1".into()), ("cpu.weight".into(), "100".into())];
+        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
+    });
+    assert_eq!(weighed, "task group `/apps`: cpu.weight: it has cpu.idle, and so no other weight");
+    let before = refused_by("fair:v6.3", |w| {
+        let files = vec![("cpu.idle".into(), "1".into())];
+        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
+    });
+    assert_eq!(before, "task group `/apps`: cpu.idle needs a preset from v6.6 on (rq=eevdf)");
     let weighed = grouped("cpu.weight", "0");
     assert_eq!(weighed, "task group `/apps`: cpu.weight = `0`; expected 1 to 10000");
     let nice = grouped("cpu.weight.nice", "20");
     assert_eq!(nice, "task group `/apps`: cpu.weight.nice = `20`; expected -20 to 19");
-    let nested = refusal(|w| {
-        let outer = TaskGroup { path: "/a".into(), parent: None, files: vec![("cpu.weight".into(), "100".into())] };
-        w.groups = vec![outer, TaskGroup { path: "/a/b".into(), parent: Some(0), files: Vec::new() }];
+    let deep = refusal(|w| {
+        let files = vec![("cpu.weight".into(), "100".into())];
+        let group = |depth: u32| TaskGroup {
+            path: "/a".repeat(depth as usize + 1),
+            parent: depth.checked_sub(1),
+            files: files.clone(),
+        };
+        w.groups = (0..17).map(group).collect();
     });
-    assert!(nested.starts_with("task group `/a/b` is within another one, and `/a` has a weight"), "{nested}");
+    assert!(deep.ends_with("` is within 16 others; expected 15 at most in fair:"), "{deep}");
     let limited = grouped("cpu.max", "50000 100000");
     assert!(limited.starts_with("task group `/apps`: cpu.max = `50000 100000` needs a linux: scheduler"), "{limited}");
     let clamped = grouped("cpu.uclamp.min", "101");

@@ -133,7 +133,7 @@ impl Host for SandboxHost<'_> {
         let Some(source) = self.sources.next().filter(|source| source.cpu as i32 == b.src_cpu) else {
             return Source::Unknown;
         };
-        fill(rqs, source);
+        fill(rqs, source, Some(b.dst_cpu as CpuId));
         self.source = Some(source);
         Source::Pull
     }
@@ -148,10 +148,13 @@ impl Host for SandboxHost<'_> {
     }
 }
 
-/// Queues the tasks of a source; nothing else is queued anywhere.
-fn fill(rqs: &mut RunQueues, source: &SourceQueue) {
+/// Queues the tasks of a source, and the groups there and on the destination; nothing else is queued anywhere.
+fn fill(rqs: &mut RunQueues, source: &SourceQueue, dst: Option<CpuId>) {
     let cpu = source.cpu as usize;
     rqs.clear();
+    for cpu in std::iter::once(source.cpu).chain(dst.filter(|dst| *dst != source.cpu)) {
+        rqs.fill_groups(cpu as usize);
+    }
     let curr = rqs.world.curr(cpu);
     for task in &source.tasks {
         rqs.cfs_tasks.add(cpu, *task);
@@ -184,7 +187,9 @@ impl PolicySandbox {
         // Active balance reads no task load, so the jiffies do not matter.
         let mut host = SandboxHost::new(0, &[]);
         host.source = Some(source);
-        fill(&mut self.queues, source);
+        let dst = CpuId::try_from(self.queues.world.cpus[source.cpu as usize].push_cpu).ok();
+        let nr_cpus = self.nr_cpus();
+        fill(&mut self.queues, source, dst.filter(|dst| (*dst as usize) < nr_cpus));
         self.queues.push_task(&mut host, source.cpu as usize);
         host.result.moves.pop()
     }
@@ -216,7 +221,8 @@ mod tests {
             (p.allowed, p.on_cpu) = (CpuMask::first_n(4), u8::from(id == 0));
         }
         let rq = shown.cpu_mut(1);
-        (rq.nr_running, rq.h_nr_running, rq.fair.load_weight, rq.curr_is_idle) = (4, 4, 4 * 1024, 0);
+        (rq.nr_running, rq.h_nr_running, rq.curr_is_idle) = (4, 4, 0);
+        (rq.fair.load_weight, rq.fair.sum_weight) = (4 * 1024, 4 * 1024);
         shown.point(1, &Pointers { curr: Some(0), ..Pointers::default() });
         shown
     }

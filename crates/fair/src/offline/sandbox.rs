@@ -5,7 +5,7 @@ use fairground_machine::{CpuId, CpuMask, Machine};
 use crate::ffi::{self, *};
 use crate::sequence::RunQueues;
 use crate::topology::{Options, Topology};
-use crate::world::{Pointers, WakeArgs, World};
+use crate::world::{entity_of_group, NewGroup, Pointers, WakeArgs, World};
 use crate::{rules, why, FairError, Features};
 
 /// The policy's structs of one machine, with this crate's topology, to be overwritten with the state of a real kernel.
@@ -167,6 +167,63 @@ impl PolicySandbox {
         rings
     }
 
+    /// Makes the task groups of the kernel, each with the one around it (an index into the same list, smaller than its
+    /// own); none: the root group. They stay.
+    ///
+    /// # Errors
+    /// More groups, or groups deeper within others, than the policy has room for.
+    pub fn set_task_groups(&mut self, parents: &[Option<usize>]) -> Result<(), String> {
+        let new = |parent: &Option<usize>| NewGroup { parent: *parent, shares: 0, idle: false };
+        self.queues.set_groups(&parents.iter().map(new).collect::<Vec<_>>())
+    }
+
+    /// Number of task groups besides the root group.
+    pub fn nr_task_groups(&self) -> usize {
+        self.queues.world.nr_groups()
+    }
+
+    /// A task group, to be overwritten.
+    pub fn task_group_mut(&mut self, group: usize) -> &mut FgTg {
+        let tg = self.queues.world.tg_of(group);
+        self.queues.world.group_mut_of(tg)
+    }
+
+    /// What a task group has on a CPU, to be overwritten.
+    pub fn task_group_on_mut(&mut self, group: usize, cpu: CpuId) -> &mut FgTgCpu {
+        let tg = self.queues.world.tg_of(group);
+        self.queues.world.group_on_mut(cpu as usize, tg)
+    }
+
+    /// The group around a task group; none: the root group.
+    pub fn task_group_parent(&self, group: usize) -> Option<usize> {
+        let world = &self.queues.world;
+        let parent = world.parent_group(world.tg_of(group))?;
+        (0..world.nr_groups()).find(|group| world.tg_of(*group) == parent)
+    }
+
+    /// Puts a task into a group; none: the root group.
+    pub fn join_task_group(&mut self, task: u32, group: Option<usize>) {
+        self.queues.world.join_group(task, group);
+    }
+
+    /// The group of a task; none: the root group.
+    pub fn task_group_of(&self, task: u32) -> Option<usize> {
+        let world = &self.queues.world;
+        let tg = world.group_of(task)?;
+        (0..world.nr_groups()).find(|group| world.tg_of(*group) == tg)
+    }
+
+    /// The number of a task group as an entity of a queue, among those of tasks.
+    pub fn task_group_entity(&self, group: usize) -> u32 {
+        entity_of_group(self.queues.world.tg_of(group))
+    }
+
+    /// Sets the buddies in the queue of a task group on a CPU (none: the CPU's own), entities all.
+    pub fn point_queue(&mut self, cpu: CpuId, group: Option<usize>, buddies: [Option<u32>; 3]) {
+        let group = group.map(|group| self.queues.world.tg_of(group));
+        self.queues.world.point_queue(cpu as usize, group, buddies);
+    }
+
     /// Sets the pointers of a CPU.
     pub fn point(&mut self, cpu: CpuId, to: &Pointers) {
         // A task of which nothing was copied yet is known by its id already.
@@ -194,16 +251,20 @@ impl PolicySandbox {
         self.queues.world.select(placing.task, &args, why)
     }
 
-    /// The task that the policy runs next on `cpu`: the current one or one of `queued`, which are in the order of the
-    /// kernel's tree. Without `protect` the current one has no protection. None: the CPU idles.
-    pub fn pick(&mut self, cpu: CpuId, queued: &[u32], protect: bool) -> Option<u32> {
-        if let Some(curr) = self.queues.world.curr(cpu as usize).filter(|_| !protect) {
-            let curr = self.queues.world.task_mut(curr);
-            (curr.flags, curr.vprot) = (curr.flags & !FG_TASK_PROTECTED, curr.vruntime);
+    /// The entity (a task, or a task group) that the policy runs next of the queue of a task group on `cpu` (none: the CPU's
+    /// own): the current one or one of `queued`, which are in the order of the kernel's tree. Without `protect` the current
+    /// one has no protection. None: there is none.
+    pub fn pick(&mut self, cpu: CpuId, group: Option<usize>, queued: &[u32], protect: bool) -> Option<u32> {
+        let (cpu, group) = (cpu as usize, group.map(|group| self.queues.world.tg_of(group)));
+        if !protect {
+            self.queues.world.cancel_protection(cpu, group);
         }
         self.queues.clear();
-        queued.iter().for_each(|task| self.queues.insert_queued(cpu as usize, *task));
-        self.queues.pick_entity(cpu as usize)
+        self.queues.fill_queue(cpu, group, queued);
+        match group {
+            None => self.queues.pick_entity(cpu),
+            Some(tg) => self.queues.pick_in_group(cpu, tg),
+        }
     }
 }
 
@@ -306,10 +367,10 @@ mod tests {
             (p.on_rq, p.vruntime, p.deadline) = (1, vruntime, deadline);
         }
         let rq = shown.cpu_mut(0);
-        (rq.nr_running, rq.h_nr_running, rq.fair.load_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
+        (rq.nr_running, rq.h_nr_running, rq.fair.sum_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
         // V = 200: the first by deadline has had more than that.
         rq.fair.avg_vruntime = 600 * 1024;
-        assert_eq!(shown.pick(0, &[0, 1, 2], true), Some(1));
-        assert_eq!(shown.pick(0, &[], true), None);
+        assert_eq!(shown.pick(0, None, &[0, 1, 2], true), Some(1));
+        assert_eq!(shown.pick(0, None, &[], true), None);
     }
 }

@@ -1,28 +1,29 @@
 //! Task groups: their files.
 //!
 //! A group bounds the utilization clamps of its tasks (`cpu.uclamp.min`, `cpu.uclamp.max`, nested to any depth, changed
-//! at any time). Groups share CPUs by weight (`cpu.weight`, `cpu.weight.nice`) if one of them has such a file written;
-//! then each competes as one, on one level below the root group (`nested.rs`), and a group within another is refused by
-//! name.
+//! at any time). Groups share CPUs by weight (`cpu.weight`, `cpu.weight.nice`, `cpu.idle`) if one of them has such a file
+//! written; then each competes as one, within the group around it.
 //!
 //! DEVIATION: where no weight is written all fair tasks of a CPU compete as those of the root group do, each with the
 //! weight of its own nice value; the kernel shares between groups of the default weight too. Files of clamps alone, as
-//! phones have them, so cost nothing and change nothing else. `cpu.idle` and `cpu.max` are refused by name, unless
-//! their value is the default.
+//! phones have them, so cost nothing and change nothing else. `cpu.max` is refused by name, unless its value is the
+//! default; `cpu.idle` with presets before v6.6.
 
 use fairground_sim::{ClampLimits, Env, TaskId};
 use fairground_workload::{Clamp, ClampPercent, GroupClamp, GroupId, TaskGroup, Workload};
 
 use crate::ffi::*;
-use crate::sequence::FairQueue;
-use crate::{world, Fair};
+use crate::world::{depths, NewGroup};
+use crate::{world, Fair, Features};
 
 /// Files that are not supported, with their default values, which are accepted.
-const NEUTRAL: &[(&str, &[&str])] =
-    &[("cpu.idle", &["0"]), ("cpu.max", &["max", "max 100000"]), ("cpu.max.burst", &["0"])];
+const NEUTRAL: &[(&str, &[&str])] = &[("cpu.max", &["max", "max 100000"]), ("cpu.max.burst", &["0"])];
 
 /// Shares of a group without a file of weights.
 const DEFAULT_SHARES: u64 = 1024 * FG_NICE_0_LOAD as u64;
+
+/// Shares of a group with `cpu.idle`, as of a SCHED_IDLE task.
+const IDLE_SHARES: u64 = 3 * 1024;
 
 /// The most structs of groups: a group has one for each CPU. More are assumed to be a mistake.
 const MAX_QUEUES: usize = 1 << 16;
@@ -36,14 +37,22 @@ struct Group {
     allowed: FgClamps,
 }
 
+/// What the files of a group ask for where it competes with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Weight {
+    /// See `FgTg::shares`; none: no file of weights was written.
+    shares: Option<u64>,
+    idle: bool,
+}
+
 /// The groups of a run, parents before their children.
 #[derive(Default)]
 pub(crate) struct Groups {
     list: Vec<Group>,
     /// Some file asked for a clamp at the start.
     asks_clamps: bool,
-    /// What each asked for of `FgTg::shares`.
-    shares: Vec<Option<u64>>,
+    /// What the files of each ask for where it competes.
+    weights: Vec<Weight>,
 }
 
 impl Groups {
@@ -55,19 +64,30 @@ impl Groups {
         let mut groups = Groups::default();
         for group in wanted {
             let mut asked = FgClamps { min: 0, max: FG_CAPACITY_SCALE };
-            let mut shares = None;
+            let mut weight = Weight::default();
             for (file, value) in &group.files {
                 match read(&group.path, file, value)? {
                     Asked::Clamp(clamp, value) => {
                         *of(&mut asked, clamp) = u32::from(value.util());
                         groups.asks_clamps = true;
                     }
-                    Asked::Shares(asked) => shares = Some(asked),
+                    // The kernel: EINVAL.
+                    Asked::Shares(_) if weight.idle => {
+                        return Err(format!(
+                            "task group `{}`: {file}: it has cpu.idle, and so no other weight",
+                            group.path
+                        ))
+                    }
+                    Asked::Shares(asked) => weight.shares = Some(asked),
+                    Asked::Idle(idle) if idle == weight.idle => {}
+                    Asked::Idle(idle) => {
+                        weight = Weight { shares: Some(if idle { IDLE_SHARES } else { DEFAULT_SHARES }), idle };
+                    }
                     Asked::Nothing => {}
                 }
             }
             groups.list.push(Group { parent: group.parent, asked, allowed: FgClamps::zeroed() });
-            groups.shares.push(shares);
+            groups.weights.push(weight);
         }
         groups.restrict(limits);
         Ok(groups)
@@ -106,6 +126,8 @@ enum Asked {
     Clamp(Clamp, ClampPercent),
     /// Weight of the group, in the unit of `FgTg::shares`.
     Shares(u64),
+    /// `cpu.idle`.
+    Idle(bool),
     Nothing,
 }
 
@@ -115,6 +137,13 @@ fn read(path: &str, file: &str, value: &str) -> Result<Asked, String> {
         let shares = shares.map_err(|expected| format!("task group `{path}`: {file} = `{value}`; expected {expected}"));
         return shares.map(Asked::Shares);
     }
+    if file == "cpu.idle" {
+        return match value.trim() {
+            "0" => Ok(Asked::Idle(false)),
+            "1" => Ok(Asked::Idle(true)),
+            _ => Err(format!("task group `{path}`: {file} = `{value}`; expected 0 or 1")),
+        };
+    }
     let Some(clamp) = Clamp::from_file_name(file) else {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let neutral = NEUTRAL.iter().find(|(name, _)| *name == file);
@@ -123,7 +152,7 @@ fn read(path: &str, file: &str, value: &str) -> Result<Asked, String> {
         }
         return Err(format!(
             "task group `{path}`: {file} = `{value}` needs a linux: scheduler; groups of fair: have cpu.weight, \
-             cpu.weight.nice, cpu.uclamp.min and cpu.uclamp.max only"
+             cpu.weight.nice, cpu.idle, cpu.uclamp.min and cpu.uclamp.max only"
         ));
     };
     match ClampPercent::parse(value) {
@@ -148,27 +177,46 @@ fn read_weight(file: &str, value: &str) -> Option<Result<u64, &'static str>> {
     Some(weight.map(|weight| weight * 1024))
 }
 
-/// The shares of all groups if one of them asks for some, else none.
+/// The groups as they compete if one of them asks for some weight, else none.
 ///
 /// # Errors
-/// A group within another one; more groups than there is room for.
-fn shares_of(wanted: &[TaskGroup], asked: &[Option<u64>], nr_cpus: usize) -> Result<Vec<u64>, String> {
-    let Some(first) = asked.iter().position(Option::is_some) else { return Ok(Vec::new()) };
-    if let Some(inner) = wanted.iter().find(|group| group.parent.is_some()) {
+/// Groups nested too deep; more groups than there is room for; `cpu.idle` where the run queue of `features` has none.
+fn competing(
+    wanted: &[TaskGroup],
+    asked: &[Weight],
+    features: &Features,
+    cpus: usize,
+) -> Result<Vec<NewGroup>, String> {
+    if asked.iter().all(|weight| weight.shares.is_none()) {
+        return Ok(Vec::new());
+    }
+    let parent = |group: &TaskGroup| group.parent.map(|parent| parent as usize);
+    let depths = depths(wanted.iter().map(parent));
+    if let Some(deep) = depths.iter().position(|depth| *depth >= FG_MAX_TG_DEPTH) {
         return Err(format!(
-            "task group `{}` is within another one, and `{}` has a weight: groups of fair: share CPUs on one level only, \
-             a linux: scheduler has more",
-            inner.path, wanted[first].path
+            "task group `{}` is within {} others; expected {} at most in fair:",
+            wanted[deep].path,
+            depths[deep],
+            FG_MAX_TG_DEPTH - 1
         ));
     }
-    if wanted.len() > FG_MAX_TGS as usize || wanted.len() * nr_cpus > MAX_QUEUES {
+    if wanted.len() > FG_MAX_TGS as usize || wanted.len() * cpus > MAX_QUEUES {
         return Err(format!(
-            "{} task groups with weights on {nr_cpus} CPUs: expected {} groups at most",
+            "{} task groups with weights on {cpus} CPUs: expected {} groups at most",
             wanted.len(),
-            (MAX_QUEUES / nr_cpus).min(FG_MAX_TGS as usize)
+            (MAX_QUEUES / cpus).min(FG_MAX_TGS as usize)
         ));
     }
-    Ok(asked.iter().map(|shares| shares.unwrap_or(DEFAULT_SHARES)).collect())
+    let idle = asked.iter().position(|weight| weight.idle);
+    if let Some(idle) = idle.filter(|_| u32::from(features.get(FG_RQ)) == FG_RQ_CFS) {
+        return Err(format!("task group `{}`: cpu.idle needs a preset from v6.6 on (rq=eevdf)", wanted[idle].path));
+    }
+    let new = |(group, asked): (&TaskGroup, &Weight)| NewGroup {
+        parent: parent(group),
+        shares: asked.shares.unwrap_or(DEFAULT_SHARES),
+        idle: asked.idle,
+    };
+    Ok(wanted.iter().zip(asked).map(new).collect())
 }
 
 impl Fair {
@@ -178,10 +226,12 @@ impl Fair {
     /// Which file of which group is not honoured.
     pub(crate) fn start_groups(&mut self, workload: &Workload, limits: &ClampLimits) -> Result<(), String> {
         let groups = Groups::make(&workload.groups, limits)?;
-        let shares = shares_of(&workload.groups, &groups.shares, self.queues.rqs.len())?;
+        let competing = competing(&workload.groups, &groups.weights, self.features(), self.queues.rqs.len())?;
         let asks = groups.asks_clamps;
         (self.groups, self.limits) = (groups, *limits);
-        self.start_weights(&shares);
+        if !competing.is_empty() {
+            self.queues.set_groups(&competing)?;
+        }
         let sys = self.queues.world.sys_mut();
         sys.uclamp_min_rt = u32::from(limits.min_rt_default);
         sys.uclamp_limit = FgClamps { min: u32::from(limits.min), max: u32::from(limits.max) };
@@ -189,18 +239,6 @@ impl Fair {
             self.use_clamps();
         }
         Ok(())
-    }
-
-    /// Groups with these shares compete as one; none do without.
-    fn start_weights(&mut self, shares: &[u64]) {
-        if shares.is_empty() {
-            return;
-        }
-        let order = self.features().get(FG_RQ);
-        self.queues.world.make_groups(shares);
-        for rq in &mut self.queues.rqs {
-            rq.nested = shares.iter().map(|_| FairQueue::new(order)).collect();
-        }
     }
 
     /// A file of a group is written: its tasks, and those of groups in it, follow at once.

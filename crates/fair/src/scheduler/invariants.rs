@@ -33,8 +33,8 @@ impl Fair {
         let queued = || self.waiting(cpu).map(|p| self.queues.world.task(p)).chain(fair_curr);
         let count = |wanted: fn(&FgTask) -> bool| queued().filter(|p| wanted(p)).count() as u64;
         same("h_nr_running", u64::from(rq.h_nr_running), count(|_| true))?;
-        let idle = count(|p| u32::from(p.policy) == FG_SCHED_IDLE);
-        same("idle_h_nr_running", u64::from(rq.idle_h_nr_running), idle)?;
+        let idle = queued().filter(|p| self.counts_as_idle(p)).count();
+        same("idle_h_nr_running", rq.idle_h_nr_running as usize, idle)?;
         same("h_nr_delayed", u64::from(rq.h_nr_delayed), count(is_delayed))?;
         let awake = queued().filter(|p| !is_delayed(p));
         let (est, awake) = (u64::from(rq.est_enqueued), awake.map(|p| u64::from(self.estimate(p))).sum::<u64>());
@@ -58,8 +58,8 @@ impl Fair {
     /// The fair tasks in the trees of a CPU.
     fn waiting(&self, cpu: usize) -> impl Iterator<Item = TaskId> + '_ {
         let queues = &self.queues.rqs[cpu];
-        let tasks = queues.fair.iter().map(|(_, id)| id).filter(|id| group_of_entity(*id).is_none());
-        tasks.chain(queues.nested.iter().flat_map(|queue| queue.iter().map(|(_, task)| task)))
+        let all = [&queues.fair].into_iter().chain(&queues.nested).flat_map(|queue| queue.iter().map(|(_, id)| id));
+        all.filter(|id| group_of_entity(*id).is_none())
     }
 
     /// The current task, if it is a fair one that is still queued.
@@ -70,48 +70,76 @@ impl Fair {
             .filter(|p| !is_rt(self.queues.world.task(*p)) && self.queues.world.task(*p).on_rq != 0)
     }
 
-    /// The sums of the CPU's queue and those of groups against their entities.
+    /// The sums of the CPU's queue and those of groups against what is in them.
     fn audit_queues(&self, cpu: usize) -> Result<(), String> {
-        let queues = &self.queues.rqs[cpu];
-        let curr = self.fair_curr(cpu).map(|p| (self.queues.world.group_of(p), self.queues.world.task(p)));
-        let queue = queues.fair.iter().map(|(_, id)| self.queues.world.entity(cpu, id));
-        let groups = (0..self.queues.world.nr_groups()).map(|tg| &self.queues.world.group_on(cpu, tg).entity);
-        let curr_group = groups.filter(|e| e.on_cpu != 0 && e.on_rq != 0);
-        let curr_task = curr.filter(|(tg, _)| tg.is_none()).map(|(_, p)| p);
-        let entities: Vec<&FgTask> = queue.chain(curr_group).chain(curr_task).collect();
-        let rq = &self.queues.world.cpus[cpu];
+        let world = &self.queues.world;
+        let tasks: Vec<&FgTask> = self.waiting(cpu).chain(self.fair_curr(cpu)).map(|p| world.task(p)).collect();
+        let rq = &world.cpus[cpu];
+        let entities = self.entities_of(cpu, None, &tasks);
         same("entities", i64::from(rq.h_nr_running) - i64::from(rq.nr_nested), entities.len() as i64)?;
-        self.audit_sums(&rq.fair, &entities)?;
-        (0..self.queues.world.nr_groups()).try_for_each(|tg| {
-            let tasks = queues.nested[tg].iter().map(|(_, p)| self.queues.world.task(p));
-            let curr = curr.filter(|(of, _)| *of == Some(tg)).map(|(_, p)| p);
-            let tasks: Vec<&FgTask> = tasks.chain(curr).collect();
-            self.audit_group(cpu, tg, &tasks).map_err(|what| format!("group {tg}: {what}"))
-        })
+        self.audit_sums(&rq.fair, &entities, if world.is_flat() { &tasks } else { &entities })?;
+        (0..world.nr_groups())
+            .try_for_each(|tg| self.audit_group(cpu, tg, &tasks).map_err(|what| format!("group {tg}: {what}")))
     }
 
-    fn audit_sums(&self, queue: &FgQueue, entities: &[&FgTask]) -> Result<(), String> {
+    /// The tasks and groups in a group on a CPU, queued or current; none: in the root group. `tasks`: all of the CPU.
+    fn entities_of<'a>(&'a self, cpu: usize, tg: Option<usize>, tasks: &[&'a FgTask]) -> Vec<&'a FgTask> {
+        let world = &self.queues.world;
+        let tasks = tasks.iter().copied().filter(|p| world.group_of(p.id) == tg);
+        let groups = (0..world.nr_groups()).filter(|group| world.parent_group(*group) == tg);
+        tasks.chain(groups.map(|group| &world.group_on(cpu, group).entity).filter(|e| e.on_rq != 0)).collect()
+    }
+
+    fn counts_as_idle(&self, p: &FgTask) -> bool {
+        let world = &self.queues.world;
+        let mut groups = world.groups_from(world.group_of(p.id));
+        u32::from(p.policy) == FG_SCHED_IDLE || groups.any(|tg| world.group(tg).idle != 0)
+    }
+
+    /// The weight of an entity among those that it competes with.
+    fn weight_in_order(&self, e: &FgTask) -> u64 {
+        let weight = u64::from(e.weight);
+        match (self.queues.world.is_flat(), u32::from(self.features().get(FG_WEIGHT_BITS))) {
+            (true, _) => e.h_load,
+            (false, FG_WEIGHT_BITS_10) => weight,
+            _ if e.shares != 0 => e.shares,
+            _ => weight * 1024,
+        }
+    }
+
+    /// A queue against the entities whose load it has, and those that compete in it.
+    fn audit_sums(&self, queue: &FgQueue, entities: &[&FgTask], compete: &[&FgTask]) -> Result<(), String> {
         same("load_weight", queue.load_weight, entities.iter().map(|e| u64::from(e.weight)).sum())?;
         if u32::from(self.features().get(FG_RQ)) == FG_RQ_CFS {
             return Ok(());
         }
-        let term = |e: &&FgTask| i128::from(e.weight) * i128::from(e.vruntime.wrapping_sub(queue.min_vruntime) as i64);
-        same("avg_vruntime", i128::from(queue.avg_vruntime), entities.iter().map(term).sum())
+        same("sum_weight", queue.sum_weight, compete.iter().map(|e| self.weight_in_order(e)).sum())?;
+        let key = |e: &FgTask| i128::from(e.vruntime.wrapping_sub(queue.min_vruntime) as i64);
+        let terms = compete.iter().map(|e| i128::from(self.weight_in_order(e)) * key(e));
+        same("avg_vruntime", i128::from(queue.avg_vruntime), terms.sum())
     }
 
-    /// A group on a CPU against its tasks there.
+    /// A group on a CPU against what is in it there. `tasks`: all of the CPU.
     fn audit_group(&self, cpu: usize, tg: usize, tasks: &[&FgTask]) -> Result<(), String> {
-        let group = self.queues.world.group_on(cpu, tg);
-        same("h_nr_running", group.h_nr_running as usize, tasks.len())?;
-        same("h_nr_delayed", group.h_nr_delayed as usize, tasks.iter().filter(|p| is_delayed(p)).count())?;
-        self.audit_sums(&group.queue, tasks)?;
+        let world = &self.queues.world;
+        let group = world.group_on(cpu, tg);
+        let within = || tasks.iter().filter(|p| world.groups_from(world.group_of(p.id)).any(|of| of == tg));
+        same("h_nr_running", group.h_nr_running as usize, within().count())?;
+        same("h_nr_delayed", group.h_nr_delayed as usize, within().filter(|p| is_delayed(p)).count())?;
+        let entities = self.entities_of(cpu, Some(tg), tasks);
+        same("entities", i64::from(group.h_nr_running) - i64::from(group.nr_nested), entities.len() as i64)?;
+        let shares = |e: &&FgTask| if e.shares != 0 { e.shares } else { u64::from(e.weight) * 1024 };
+        same("load_shares", group.load_shares, entities.iter().map(shares).sum())?;
+        self.audit_sums(&group.queue, &entities, if world.is_flat() { &[] } else { &entities })?;
         let (queued, owes) = (group.entity.on_rq != 0, is_delayed(&group.entity));
-        if queued != (owes || !tasks.is_empty()) || owes && !tasks.is_empty() {
-            return Err(format!("queued {queued}, delayed {owes}, with {} tasks", tasks.len()));
+        if queued != (owes || !entities.is_empty()) || owes && !entities.is_empty() {
+            return Err(format!("queued {queued}, delayed {owes}, with {} entities", entities.len()));
         }
-        let place = self.queues.world.group_place(cpu, tg).map(|place| (place.vruntime, place.deadline));
-        let mut tree = self.queues.rqs[cpu].fair.iter().filter(|(_, id)| *id == group.entity.id);
-        let key = place.map(|_| self.queues.rqs[cpu].fair.key(&group.entity));
+        let place = world.group_place(cpu, tg).map(|place| (place.vruntime, place.deadline));
+        let queues = &self.queues.rqs[cpu];
+        let queue = world.parent_group(tg).map_or(&queues.fair, |parent| &queues.nested[parent]);
+        let mut tree = queue.iter().filter(|(_, id)| *id == group.entity.id);
+        let key = place.map(|_| queue.key(&group.entity));
         if tree.next().map(|(key, _)| key) != key || tree.next().is_some() {
             return Err(format!("in the tree elsewhere than at {place:?}"));
         }
@@ -206,7 +234,7 @@ impl Fair {
                         p.on_rq, p.cpu, p.policy
                     ));
                 }
-                if self.queues.world.group_of(task) != tg {
+                if self.queues.world.competes_in(task) != tg {
                     return Err(format!("task {task} is queued in {tg:?}, not in its group"));
                 }
                 same("vruntime or deadline of a queued task against its key", queue.key(p), key)?;

@@ -96,9 +96,7 @@ impl Fair {
         p.recent_used = here as i32;
         p.flags = FG_TASK_NEW | if info.kthread_cpu.is_some() { FG_TASK_PERCPU_KTHREAD } else { 0 };
         *self.queues.world.task_mut(info.id) = p;
-        self.queues
-            .world
-            .join_group(info.id, info.group.map(|g| g as usize).filter(|g| *g < self.queues.world.nr_groups()));
+        self.queues.world.join_group(info.id, info.group.map(|g| g as usize));
         self.write_affinity(info.id, &info.affinity);
         self.write_attr(info.id, &info.attr);
         if is_rt(self.queues.world.task(info.id)) {

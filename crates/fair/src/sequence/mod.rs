@@ -31,8 +31,8 @@ mod task_group;
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{MigrateCause, TaskId};
 
-use crate::ffi::{FgBalance, FG_PREEMPT_MODEL, FG_PREEMPT_MODEL_FULL, FG_RQ};
-use crate::world::World;
+use crate::ffi::{FgBalance, FG_MAX_TGS, FG_MAX_TG_DEPTH, FG_PREEMPT_MODEL, FG_PREEMPT_MODEL_FULL, FG_RQ};
+use crate::world::{depths, NewGroup, World};
 pub(crate) use cfs_tasks::CfsTasks;
 pub use deadline::DeadlineQueue;
 pub use run_queue::VruntimeQueue;
@@ -129,9 +129,29 @@ impl RunQueues {
         }
     }
 
-    /// Takes every fair task off the containers, with the policy's structs left as they are.
+    /// Makes the groups that compete as one, of which parents come before their children. No task exists yet.
+    ///
+    /// # Errors
+    /// More groups, or groups deeper within others, than the policy has room for.
+    pub fn set_groups(&mut self, groups: &[NewGroup]) -> Result<(), String> {
+        let deepest = depths(groups.iter().map(|group| group.parent)).into_iter().max();
+        if deepest.is_some_and(|depth| depth >= FG_MAX_TG_DEPTH) || groups.len() > FG_MAX_TGS as usize {
+            return Err(format!(
+                "expected {FG_MAX_TGS} task groups at most, {FG_MAX_TG_DEPTH} of them one within the other"
+            ));
+        }
+        let order = self.world.sys().feat.value[FG_RQ];
+        self.world.make_groups(groups);
+        for rq in &mut self.rqs {
+            rq.nested = groups.iter().map(|_| FairQueue::new(order)).collect();
+        }
+        Ok(())
+    }
+
+    /// Takes every fair task and group off the containers, with the policy's structs left as they are.
     pub fn clear(&mut self) {
         for (cpu, rq) in self.rqs.iter_mut().enumerate() {
+            rq.nested.iter_mut().filter(|queue| !queue.is_empty()).for_each(FairQueue::clear);
             if !rq.clear_resched() && rq.fair.is_empty() && self.cfs_tasks.len(cpu) == 0 {
                 continue;
             }

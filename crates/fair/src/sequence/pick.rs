@@ -14,11 +14,11 @@ impl RunQueues {
             self.world.put_prev_rt(cpu, prev);
         } else {
             self.put_prev_fair(cpu, prev);
-            self.put_prev_group(cpu, prev);
+            self.put_prev_groups(cpu, prev, None);
         }
     }
 
-    /// [`Self::put_prev`] of a fair task, whose group may keep the CPU.
+    /// [`Self::put_prev`] of a fair task, whose groups may keep the CPU.
     fn put_prev_fair(&mut self, cpu: usize, prev: TaskId) {
         self.charge_curr(cpu);
         self.world.put_prev_entity(cpu, prev);
@@ -28,7 +28,7 @@ impl RunQueues {
     /// Makes a queued fair task current. `first`: it was picked, not put back after a change.
     pub fn set_next_fair(&mut self, cpu: usize, next: TaskId, first: bool) {
         self.remove_from_tree(cpu, next);
-        self.around_group(cpu, next, |world| world.set_next_entity(cpu, next, first));
+        self.around_groups(cpu, next, |world| world.set_next_entity(cpu, next, first));
         self.cfs_tasks.renew(cpu, next);
     }
 
@@ -44,13 +44,15 @@ impl RunQueues {
     pub fn pick_task<H: Host>(&mut self, host: &mut H, cpu: usize) -> Option<TaskId> {
         self.charge_curr(cpu);
         loop {
-            let entity = self.pick_entity(cpu)?;
-            let next = match group_of_entity(entity) {
-                None => entity,
-                Some(_) if self.world.entity(cpu, entity).flags & FG_TASK_DELAYED != 0 => entity,
-                Some(tg) => self.pick_in_group(cpu, tg)?,
+            let mut next = self.pick_entity(cpu)?;
+            let delayed = loop {
+                let delayed = self.world.entity(cpu, next).flags & FG_TASK_DELAYED != 0;
+                match group_of_entity(next) {
+                    Some(tg) if !delayed => next = self.pick_in_group(cpu, tg)?,
+                    _ => break delayed,
+                }
             };
-            if self.world.entity(cpu, next).flags & FG_TASK_DELAYED == 0 {
+            if !delayed {
                 return Some(next);
             }
             self.dequeue_delayed_entity(host, cpu, next);
@@ -75,8 +77,11 @@ impl RunQueues {
                 self.cfs_tasks.renew(cpu, next);
             }
         } else {
-            match prev.filter(|prev| self.shares_group(*prev, next)) {
-                Some(prev) => self.put_prev_fair(cpu, prev),
+            match prev.filter(|prev| !is_rt(self.world.task(*prev))) {
+                Some(prev) => {
+                    self.put_prev_fair(cpu, prev);
+                    self.put_prev_groups(cpu, prev, self.world.common_group(prev, next));
+                }
                 None => self.put_prev(cpu),
             }
             self.set_next_fair(cpu, next, true);

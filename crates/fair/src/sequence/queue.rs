@@ -20,7 +20,7 @@ impl RunQueues {
     pub fn charge_curr(&mut self, cpu: usize) -> bool {
         let Some(task) = self.world.curr(cpu) else { return false };
         match self.world.task(task) {
-            p if !p.tg.is_null() && !is_rt(p) => self.world.group_of(task).is_some_and(|tg| self.charge_group(cpu, tg)),
+            p if !p.tg.is_null() && !is_rt(p) && !self.world.is_flat() => self.charge_groups(cpu, task),
             p if p.on_rq == 0 => false,
             p if is_rt(p) => {
                 self.world.update_curr_rt(cpu, task);
@@ -42,7 +42,7 @@ impl RunQueues {
             return;
         }
         self.update_curr(host, cpu);
-        self.around_group(cpu, task, |world| world.enqueue_entity(cpu, task, flags));
+        self.around_groups(cpu, task, |world| world.enqueue_entity(cpu, task, flags));
         self.request_frequency(host, cpu);
         self.insert_if_queued(cpu, task);
         self.note_slices(cpu, task);
@@ -74,7 +74,7 @@ impl RunQueues {
             self.remove_from_tree(cpu, task);
         }
         let was_sched_idle = self.world.sched_idle_rq(cpu);
-        self.around_group(cpu, task, |world| world.dequeue_entity(cpu, task, flags));
+        self.around_groups(cpu, task, |world| world.dequeue_entity(cpu, task, flags));
         self.request_frequency(host, cpu);
         if self.world.task(task).on_rq == 0 {
             self.cfs_tasks.remove(cpu, task);
@@ -83,12 +83,7 @@ impl RunQueues {
             self.insert_queued(cpu, task);
         }
         self.world.dequeue_next_balance(cpu, was_sched_idle, host.jiffies());
-        if let Some(tg) = self.world.group_of(task) {
-            let left = self.rqs[cpu].nested[tg].left();
-            self.world.tg_update_min_vruntime(cpu, tg, left);
-        }
-        let left = self.rqs[cpu].fair.left();
-        self.world.update_min_vruntime(cpu, left);
+        self.update_min_vruntime(cpu, self.world.competes_in(task));
         host.signals_updated(&self.world, cpu, Some(task));
     }
 
@@ -133,8 +128,8 @@ impl RunQueues {
         if !self.slices_asked {
             return;
         }
-        let group = self.world.group_of(task);
-        let curr = self.world.curr(cpu).filter(|c| self.world.group_of(*c) == group);
+        let group = self.world.competes_in(task);
+        let curr = self.world.curr(cpu).filter(|c| self.world.competes_in(*c) == group);
         let queue = group.map_or(&self.rqs[cpu].fair, |tg| &self.rqs[cpu].nested[tg]);
         let all = queue.iter().map(|(_, id)| id).chain(curr).map(|id| self.world.entity(cpu, id));
         let queued: Vec<&FgTask> = all.filter(|e| e.on_rq != 0).collect();
@@ -209,12 +204,9 @@ impl RunQueues {
     /// The tick of a running fair task.
     pub fn tick_fair<H: Host>(&mut self, host: &mut H, cpu: usize) {
         self.update_curr(host, cpu);
-        let task_over = self.world.curr(cpu).and_then(|curr| self.world.group_of(curr)).is_some_and(|tg| {
-            let left = self.rqs[cpu].nested[tg].left();
-            self.world.tg_tick(cpu, tg, left)
-        });
+        let over = self.tick_groups(cpu);
         let left = self.rqs[cpu].fair.left();
-        if self.world.entity_tick(cpu, left) || task_over {
+        if self.world.entity_tick(cpu, left) || over {
             self.resched_lazy(host, cpu);
         }
         host.signals_updated(&self.world, cpu, self.world.curr(cpu));

@@ -1,74 +1,141 @@
-//! Task groups that compete as one, in the sequences of `queue.rs`: on each CPU such a group is an entity of the CPU's
-//! queue and has a queue of its own tasks. Nothing here applies to tasks of the root group.
+//! Task groups that compete as one, in the sequences of `queue.rs`: on each CPU such a group is an entity of the queue of
+//! the group around it, or of the CPU's, and has a queue of its own tasks and groups. Nothing here applies to tasks of the
+//! root group, and with FLAT_PICK, where groups do not compete, only [`RunQueues::put_prev_groups`] does.
 
 use fairground_machine::SoftCost;
 use fairground_sim::TaskId;
 
 use super::{FairQueue, Host, RunQueues};
-use crate::world::{Place, World};
+use crate::ffi::FG_MAX_TG_DEPTH;
+use crate::world::{entity_of_group, Place, World};
 
 impl RunQueues {
     /// The queue on `cpu` that `task` competes in.
     pub fn queue_of(&mut self, cpu: usize, task: TaskId) -> &mut FairQueue {
-        match self.world.group_of(task) {
+        let group = self.world.competes_in(task);
+        self.queue_in(cpu, group)
+    }
+
+    /// The queue of a group on `cpu`; none: the CPU's.
+    fn queue_in(&mut self, cpu: usize, group: Option<usize>) -> &mut FairQueue {
+        match group {
             None => &mut self.rqs[cpu].fair,
             Some(tg) => &mut self.rqs[cpu].nested[tg],
         }
     }
 
-    /// Makes a call of the policy that may queue, dequeue or reweight the group of `task`, and then updates the group's
-    /// place in the CPU's tree.
-    pub fn around_group(&mut self, cpu: usize, task: TaskId, call: impl FnOnce(&mut World)) {
-        match self.world.group_of(task) {
-            None => call(&mut self.world),
-            Some(tg) => {
-                let was = self.world.group_place(cpu, tg);
-                call(&mut self.world);
-                self.replace_group(cpu, tg, was);
+    /// Puts entities into the queue of a group on `cpu` (none: the CPU's), as queued there with the times that they have.
+    pub fn fill_queue(&mut self, cpu: usize, group: Option<usize>, entities: &[u32]) {
+        for id in entities {
+            let e = self.world.entity(cpu, *id);
+            let (vruntime, deadline) = (e.vruntime, e.deadline);
+            self.queue_in(cpu, group).insert(vruntime, deadline, *id);
+        }
+    }
+
+    /// Puts the groups that are queued on `cpu` where they compete.
+    pub fn fill_groups(&mut self, cpu: usize) {
+        for tg in 0..self.world.nr_groups() {
+            if self.world.group_place(cpu, tg).is_some() {
+                let around = self.world.parent_group(tg);
+                self.fill_queue(cpu, around, &[entity_of_group(tg)]);
             }
         }
     }
 
-    /// Moves a group in the tree of `cpu` from its old place to its current one.
+    /// Makes a call of the policy that may queue, dequeue or reweight the groups that `task` is in, and then updates
+    /// their places.
+    pub fn around_groups(&mut self, cpu: usize, task: TaskId, call: impl FnOnce(&mut World)) {
+        match self.world.competes_in(task) {
+            None => call(&mut self.world),
+            Some(tg) => self.around_groups_from(cpu, tg, call),
+        }
+    }
+
+    /// The same for a group and those around it.
+    fn around_groups_from(&mut self, cpu: usize, tg: usize, call: impl FnOnce(&mut World)) {
+        let mut was = [None; FG_MAX_TG_DEPTH as usize];
+        for (was, tg) in was.iter_mut().zip(self.world.groups_from(Some(tg))) {
+            *was = self.world.group_place(cpu, tg);
+        }
+        call(&mut self.world);
+        let mut next = Some(tg);
+        for was in was {
+            let Some(tg) = next else { break };
+            self.replace_group(cpu, tg, was);
+            next = self.world.parent_group(tg);
+        }
+    }
+
+    /// Moves a group on `cpu` from its old place to its current one.
     fn replace_group(&mut self, cpu: usize, tg: usize, was: Option<Place>) {
         let is = self.world.group_place(cpu, tg);
         if is == was {
             return;
         }
-        let entity = &self.world.group_on(cpu, tg).entity;
+        let (id, parent) = (self.world.group_on(cpu, tg).entity.id, self.world.parent_group(tg));
+        let queue = self.queue_in(cpu, parent);
         if let Some(was) = was {
-            let found = self.rqs[cpu].fair.remove(was.vruntime, was.deadline, entity.id);
+            let found = queue.remove(was.vruntime, was.deadline, id);
             debug_assert!(found, "group {tg} is not queued on CPU {cpu}");
         }
-        if is.is_some() {
-            self.rqs[cpu].fair.insert(entity.vruntime, entity.deadline, entity.id);
+        if let Some(is) = is {
+            queue.insert(is.vruntime, is.deadline, id);
         }
     }
 
-    /// Charges the current task, of group `tg`, and the group. Whether another one should run.
-    pub fn charge_group(&mut self, cpu: usize, tg: usize) -> bool {
-        let (left_task, left) = (self.rqs[cpu].nested[tg].left(), self.rqs[cpu].fair.left());
-        let task_over = self.world.tg_update_curr(cpu, tg, left_task);
-        self.world.update_curr(cpu, left) || task_over
+    /// Charges the current task and the groups that it is in. Whether another one should run.
+    pub fn charge_groups(&mut self, cpu: usize, task: TaskId) -> bool {
+        let (mut next, mut over) = (self.world.competes_in(task), false);
+        while let Some(tg) = next {
+            let left = self.rqs[cpu].nested[tg].left();
+            over |= self.world.tg_update_curr(cpu, tg, left);
+            next = self.world.parent_group(tg);
+        }
+        let left = self.rqs[cpu].fair.left();
+        self.world.update_curr(cpu, left) || over
     }
 
-    /// Which queued tasks of a group the policy picks from.
-    pub fn candidates_in(&self, cpu: usize, tg: usize) -> (Option<TaskId>, Option<TaskId>) {
+    /// min_vruntime of a group, of those around it and of the CPU, after a dequeue.
+    pub fn update_min_vruntime(&mut self, cpu: usize, group: Option<usize>) {
+        let mut next = group;
+        while let Some(tg) = next {
+            let left = self.rqs[cpu].nested[tg].left();
+            self.world.tg_update_min_vruntime(cpu, tg, left);
+            next = self.world.parent_group(tg);
+        }
+        let left = self.rqs[cpu].fair.left();
+        self.world.update_min_vruntime(cpu, left);
+    }
+
+    /// The tick of the current task in the groups that it is in. Whether another entity of one of them should run.
+    pub fn tick_groups(&mut self, cpu: usize) -> bool {
+        let (mut next, mut over) = (self.world.curr(cpu).and_then(|curr| self.world.competes_in(curr)), false);
+        while let Some(tg) = next {
+            let left = self.rqs[cpu].nested[tg].left();
+            over |= self.world.tg_tick(cpu, tg, left);
+            next = self.world.parent_group(tg);
+        }
+        over
+    }
+
+    /// Which queued entities of a group the policy picks from.
+    fn candidates_in(&self, cpu: usize, tg: usize) -> (Option<u32>, Option<u32>) {
         self.rqs[cpu].nested[tg].candidates(|| self.world.tg_avg_vruntime(cpu, tg))
     }
 
-    /// The candidate that a preemption by `task` is decided with: of the group, if the current task is in it as well.
+    /// The candidate that a preemption by `task` is decided with: of the innermost group that the current task is in as
+    /// well.
     pub fn first_beside(&self, cpu: usize, task: TaskId) -> Option<u32> {
-        let group = self.world.group_of(task);
-        let curr = self.world.curr(cpu).and_then(|curr| self.world.group_of(curr));
-        match group {
-            Some(tg) if curr == group => self.candidates_in(cpu, tg).0,
-            _ => self.candidates(cpu).0,
+        let group = self.world.competes_in(task).and(self.world.curr(cpu));
+        match group.and_then(|curr| self.world.common_group(curr, task)) {
+            Some(tg) => self.candidates_in(cpu, tg).0,
+            None => self.candidates(cpu).0,
         }
     }
 
-    /// The task to run of a group that was picked on `cpu`.
-    pub fn pick_in_group(&mut self, cpu: usize, tg: usize) -> Option<TaskId> {
+    /// What is to run of a group that was picked on `cpu`: a task, or a group.
+    pub fn pick_in_group(&mut self, cpu: usize, tg: usize) -> Option<u32> {
         let (first, second) = self.candidates_in(cpu, tg);
         self.world.tg_pick(cpu, tg, first, second)
     }
@@ -76,25 +143,20 @@ impl RunQueues {
     /// Dequeues a delayed group (its last task fell asleep while it was not eligible), which was picked.
     pub fn dequeue_delayed_group<H: Host>(&mut self, host: &mut H, cpu: usize, tg: usize) {
         host.charge(SoftCost::Dequeue, 1);
-        let was = self.world.group_place(cpu, tg);
-        self.world.tg_dequeue_delayed(cpu, tg);
-        self.replace_group(cpu, tg, was);
+        self.around_groups_from(cpu, tg, |world| world.tg_dequeue_delayed(cpu, tg));
         self.request_frequency(host, cpu);
-        let left = self.rqs[cpu].fair.left();
-        self.world.update_min_vruntime(cpu, left);
+        let around = self.world.parent_group(tg);
+        self.update_min_vruntime(cpu, around);
     }
 
-    /// Whether two fair tasks compete in the same group, other than the root group.
-    pub fn shares_group(&self, a: TaskId, b: TaskId) -> bool {
-        let group = self.world.group_of(a);
-        group.is_some() && group == self.world.group_of(b)
-    }
-
-    /// The group of `prev`, which was put back, no longer has the CPU.
-    pub fn put_prev_group(&mut self, cpu: usize, prev: TaskId) {
-        let Some(tg) = self.world.group_of(prev) else { return };
-        let was = self.world.group_place(cpu, tg);
-        self.world.tg_put_prev(cpu, tg);
-        self.replace_group(cpu, tg, was);
+    /// The groups of `prev`, which was put back, no longer have the CPU: those within `common`; none: all.
+    pub fn put_prev_groups(&mut self, cpu: usize, prev: TaskId, common: Option<usize>) {
+        let mut next = self.world.group_of(prev);
+        while let Some(tg) = next.filter(|_| next != common) {
+            let was = self.world.group_place(cpu, tg);
+            self.world.tg_put_prev(cpu, tg);
+            self.replace_group(cpu, tg, was);
+            next = self.world.parent_group(tg);
+        }
     }
 }

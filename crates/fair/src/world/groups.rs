@@ -1,5 +1,5 @@
 //! Task groups with weights: the structs of those that compete as one entity. Their slabs are filled once, at the
-//! start.
+//! start. The policy wants each group before the one around it, so its numbers of groups are not those of the workload.
 
 use super::slabs::World;
 use crate::ffi::{self, *};
@@ -13,6 +13,11 @@ pub(crate) fn group_of_entity(id: u32) -> Option<usize> {
     (id & GROUP != 0).then_some((id & !GROUP) as usize)
 }
 
+/// The group as an entity.
+pub(crate) fn entity_of_group(tg: usize) -> u32 {
+    GROUP | tg as u32
+}
+
 /// The sort keys of a queued entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -20,24 +25,60 @@ pub(crate) struct Place {
     pub deadline: u64,
 }
 
+/// A task group that competes as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NewGroup {
+    /// The group around it, an index into the same list; none: the root group.
+    pub parent: Option<usize>,
+    /// See `FgTg::shares`.
+    pub shares: u64,
+    /// `cpu.idle`.
+    pub idle: bool,
+}
+
+/// Number of groups around each. Parents come before their children.
+pub(crate) fn depths(parents: impl Iterator<Item = Option<usize>>) -> Vec<u32> {
+    let mut depths = Vec::new();
+    for parent in parents {
+        let depth = parent.map_or(0, |parent| depths[parent] + 1);
+        depths.push(depth);
+    }
+    depths
+}
+
 impl World {
-    /// Makes the groups, with these shares (see `FgTg::shares`). No task exists yet.
-    pub fn make_groups(&mut self, shares: &[u64]) {
+    /// Makes the groups, of which parents come before their children. No task exists yet.
+    pub fn make_groups(&mut self, wanted: &[NewGroup]) {
         let nr_cpus = self.cpus.len();
+        let depths = depths(wanted.iter().map(|group| group.parent));
+        let mut order: Vec<usize> = (0..wanted.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(depths[*at]));
+        let mut tg_of = vec![0; wanted.len()];
+        order.iter().enumerate().for_each(|(tg, at)| tg_of[*at] = tg);
         let new = |at: usize| {
             let mut group = FgTgCpu::zeroed();
-            group.entity.id = GROUP | (at / nr_cpus) as u32;
+            group.entity.id = entity_of_group(at / nr_cpus);
             group
         };
-        self.tg_cpus = Slab::new((0..shares.len() * nr_cpus).map(new).collect());
-        let first = |at: usize| self.tg_cpus.ptr(at * nr_cpus);
-        let group = |(at, shares): (usize, &u64)| FgTg { cpus: first(at), shares: *shares, ..FgTg::zeroed() };
-        self.tgs = Slab::new(shares.iter().enumerate().map(group).collect());
-        let tgs = if shares.is_empty() { std::ptr::null_mut() } else { self.tgs.ptr(0) };
-        (self.sys_mut().tgs, self.sys_mut().nr_tgs) = (tgs, shares.len() as u32);
-        for tg in 0..shares.len() {
+        self.tg_cpus = Slab::new((0..wanted.len() * nr_cpus).map(new).collect());
+        let group = |(tg, at): (usize, &usize)| FgTg {
+            cpus: self.tg_cpus.ptr(tg * nr_cpus),
+            shares: wanted[*at].shares,
+            idle: u32::from(wanted[*at].idle),
+            depth: depths[*at],
+            ..FgTg::zeroed()
+        };
+        self.tgs = Slab::new(order.iter().enumerate().map(group).collect());
+        for (at, group) in wanted.iter().enumerate() {
+            let parent = group.parent.map_or(std::ptr::null_mut(), |parent| self.tgs.ptr(tg_of[parent]));
+            self.tgs[tg_of[at]].parent = parent;
+        }
+        let tgs = if wanted.is_empty() { std::ptr::null_mut() } else { self.tgs.ptr(0) };
+        (self.sys_mut().tgs, self.sys_mut().nr_tgs) = (tgs, wanted.len() as u32);
+        for tg in 0..wanted.len() {
             self.tg_init(tg);
         }
+        self.tg_of = tg_of;
     }
 
     /// Number of groups.
@@ -45,10 +86,43 @@ impl World {
         self.tgs.len()
     }
 
-    /// Puts a task that is on no queue into a group; none: the root group.
-    pub fn join_group(&mut self, task: u32, tg: Option<usize>) {
+    /// Puts a task that is on no queue into a group, by its place in the list of [`Self::make_groups`]; none, or beyond
+    /// that: the root group.
+    pub fn join_group(&mut self, task: u32, group: Option<usize>) {
+        let tg = group.and_then(|group| self.tg_of.get(group).copied());
         let tg = tg.map_or(std::ptr::null_mut(), |tg| self.tgs.ptr(tg));
         self.task_mut(task).tg = tg;
+    }
+
+    /// The group around a group; none: the root group.
+    pub fn parent_group(&self, tg: usize) -> Option<usize> {
+        self.tgs.index_of(self.tgs[tg].parent)
+    }
+
+    /// The group itself and those around it, the innermost first; nothing for none.
+    pub fn groups_from(&self, tg: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(tg, |tg| self.parent_group(*tg))
+    }
+
+    /// The innermost group that both tasks are in; none: the root group.
+    pub fn common_group(&self, a: u32, b: u32) -> Option<usize> {
+        let (a, b) = (self.group_of(a), self.group_of(b));
+        if a == b {
+            return a;
+        }
+        self.groups_from(a).find(|tg| self.groups_from(b).any(|other| other == *tg))
+    }
+
+    /// FLAT_PICK: all fair tasks of a CPU compete in one queue, and groups in none.
+    #[inline(always)]
+    pub fn is_flat(&self) -> bool {
+        self.sys().feat.value[FG_FLAT_PICK] != 0
+    }
+
+    /// The group whose queue a task competes in; none: the CPU's.
+    #[inline(always)]
+    pub fn competes_in(&self, task: u32) -> Option<usize> {
+        self.group_of(task).filter(|_| !self.is_flat())
     }
 
     /// The group of a task; none: the root group. Hot: called at nearly every event, mostly without any groups.
@@ -59,6 +133,47 @@ impl World {
             return None;
         }
         self.tgs.index_of(tg)
+    }
+
+    /// The number here of a group in the list of [`Self::make_groups`]. Panics if there is none.
+    pub fn tg_of(&self, group: usize) -> usize {
+        self.tg_of[group]
+    }
+
+    /// The struct of a task group, for writing.
+    pub fn group_mut_of(&mut self, tg: usize) -> &mut FgTg {
+        &mut self.tgs[tg]
+    }
+
+    /// The entity and the queue of a group on a CPU, for writing.
+    pub fn group_on_mut(&mut self, cpu: usize, tg: usize) -> &mut FgTgCpu {
+        let nr_cpus = self.cpus.len();
+        &mut self.tg_cpus[tg * nr_cpus + cpu]
+    }
+
+    /// Sets the next, last and skip buddy in the queue of a group on a CPU; none: the CPU's.
+    pub fn point_queue(&mut self, cpu: usize, tg: Option<usize>, buddies: [Option<u32>; 3]) {
+        let [next, last, skip] = buddies.map(|entity| self.entity_ptr(cpu, entity));
+        let queue = self.fair_queue_mut(cpu, tg);
+        (queue.next, queue.last, queue.skip) = (next, last, skip);
+    }
+
+    /// The current entity in the queue of a group on a CPU (none: the CPU's) has no protection.
+    pub fn cancel_protection(&mut self, cpu: usize, tg: Option<usize>) {
+        let Some(curr) = self.curr(cpu) else { return };
+        let groups: Vec<usize> = self.groups_from(self.competes_in(curr)).collect();
+        let within = match tg {
+            None => groups.last().copied(),
+            Some(tg) => match groups.iter().position(|of| *of == tg) {
+                None => return,
+                Some(at) => at.checked_sub(1).map(|at| groups[at]),
+            },
+        };
+        let entity = match within {
+            None => self.task_mut(curr),
+            Some(tg) => &mut self.group_on_mut(cpu, tg).entity,
+        };
+        (entity.flags, entity.vprot) = (entity.flags & !FG_TASK_PROTECTED, entity.vruntime);
     }
 
     /// The policy's struct of a task group.
@@ -88,10 +203,12 @@ impl World {
         }
     }
 
-    /// The sort keys of a group in a CPU's tree; none: it is not queued there, or one of its tasks is current.
+    /// The sort keys of a group where it competes on a CPU; none: it is not queued, one of its tasks is current, or
+    /// groups do not compete.
     pub fn group_place(&self, cpu: usize, tg: usize) -> Option<Place> {
         let e = &self.group_on(cpu, tg).entity;
-        (e.on_rq != 0 && e.on_cpu == 0).then_some(Place { vruntime: e.vruntime, deadline: e.deadline })
+        (e.on_rq != 0 && e.on_cpu == 0 && !self.is_flat())
+            .then_some(Place { vruntime: e.vruntime, deadline: e.deadline })
     }
 
     /// avg_vruntime() of a CPU's queue.

@@ -28,6 +28,7 @@ impl World {
             tasks: Pool::new(FgTask::zeroed),
             tgs: Slab::new(Vec::new()),
             tg_cpus: Slab::new(Vec::new()),
+            tg_of: Vec::new(),
             twins: Vec::new(),
             chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),
         };

@@ -71,6 +71,8 @@ pub(crate) struct World {
     pub(super) tgs: Slab<FgTg>,
     /// Their entities and queues: all CPUs of the first group, all CPUs of the second, ...
     pub(super) tg_cpus: Slab<FgTgCpu>,
+    /// By group of the workload: its number here.
+    pub(super) tg_of: Vec<usize>,
     /// By group: the groups of other rings at the same level with the same balance CPU. The kernel keeps the state of
     /// these in one sched_group_capacity.
     pub(super) twins: Vec<Vec<usize>>,
