@@ -20,4 +20,6 @@ pub mod build;
 pub mod conformance;
 mod host;
 
-pub use host::{die, fault_frames, FatalSink, Interests, Kernel, KernelObserver, Linux, LinuxError, Reader};
+pub use host::{
+    die, fault_frames, FatalSink, Interests, Kernel, KernelEntity, KernelObserver, Linux, LinuxError, Reader,
+};

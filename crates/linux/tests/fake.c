@@ -222,7 +222,7 @@ static s32 schedule(s32 cpu)
 	s32 prev = current[cpu];
 
 	if (host->picking)
-		host->picking(host->self, cpu, 1);
+		host->picking(host->self, cpu, 0, 1);
 	if (prev >= 0 && tasks[prev].runnable)
 		queue[cpu][nr[cpu]++] = prev;
 	current[cpu] = KS_NONE;
@@ -409,11 +409,49 @@ static u32 read_groups(s32 cpu, u32 n, struct fg_group *to, u32 max)
 	return 0;
 }
 
-static u32 read_queue(s32 cpu, s32 *to, u32 max)
+static u32 read_movable(s32 cpu, s32 *to, u32 max)
 {
 	for (s32 i = 0; i < nr[cpu] && i < (s32)max; i++)
 		to[i] = queue[cpu][i];
 	return (u32)nr[cpu];
+}
+
+static u32 read_queue(s32 cpu, s32 group, s32 *to, u32 max)
+{
+	return group ? 0 : read_movable(cpu, to, max);
+}
+
+static void read_queue_refs(s32 cpu, s32 group, struct ks_queue_refs *to)
+{
+	(void)cpu;
+	(void)group;
+	to->next = to->last = to->skip = KS_NONE;
+}
+
+/* Its groups do not compete. */
+static u32 read_nr_groups(void)
+{
+	return 1;
+}
+
+static s32 read_group_of(s32 task)
+{
+	(void)task;
+	return 0;
+}
+
+static s32 read_tg(s32 group, struct fg_tg *to)
+{
+	(void)group;
+	(void)to;
+	return KS_NONE;
+}
+
+static void read_tg_cpu(s32 group, s32 cpu, struct fg_tg_cpu *to)
+{
+	(void)group;
+	(void)cpu;
+	(void)to;
 }
 
 static u64 read_clock(void)
@@ -453,12 +491,14 @@ static s32 read_governor(s32 cpu, struct fg_sugov *to)
 static const struct ks_read reader = {
 	.size = sizeof(struct ks_read), .refs = read_refs, .sys = read_sys, .place = read_place, .root = read_root,
 	.llc = read_llc, .balance_shared = read_llc, .domain = read_domain, .groups = read_groups, .queue = read_queue,
-	.movable = read_queue, .energy = read_energy, .governor = read_governor, .governor_cpu = read_cpu, .clock = read_clock, .irq_time = read_irq_time,
+	.movable = read_movable, .queue_refs = read_queue_refs, .nr_groups = read_nr_groups, .group_of = read_group_of,
+	.group = read_tg, .group_cpu = read_tg_cpu, .energy = read_energy, .governor = read_governor, .governor_cpu = read_cpu, .clock = read_clock, .irq_time = read_irq_time,
 	.unobserved = "fg_cpu.queued fg_cpu.pd", .sizeof_cpu = FAKE_CPU_SIZE, .sizeof_task = sizeof(struct fg_task),
 	.sizeof_group = sizeof(struct fg_group), .sizeof_domain = sizeof(struct fg_domain),
 	.sizeof_llc = sizeof(struct fg_llc), .sizeof_root = sizeof(struct fg_root), .sizeof_avg = sizeof(struct fg_avg),
 	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits), .sizeof_opp = sizeof(struct fg_opp),
-	.sizeof_sugov = sizeof(struct fg_sugov),
+	.sizeof_sugov = sizeof(struct fg_sugov), .sizeof_tg = sizeof(struct fg_tg),
+	.sizeof_tg_cpu = sizeof(struct fg_tg_cpu),
 };
 
 static const struct ks_kernel kernel = {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fairground_linux::abi::{KsBalance, KsPlacement};
-use fairground_linux::{die, Interests, Kernel, KernelObserver, Linux, LinuxError, Reader};
+use fairground_linux::{die, Interests, Kernel, KernelEntity, KernelObserver, Linux, LinuxError, Reader};
 use fairground_machine::{Cluster, CpuId, CpuMask, Machine};
 use fairground_sim::testing::{machine, spec, with_costs, workload};
 use fairground_sim::{
@@ -409,7 +409,7 @@ impl KernelObserver for Watcher {
         self.0.borrow_mut().placed.push(p.task as TaskId);
         (p.task == 0).then_some(0)
     }
-    fn picked(&mut self, _: &Reader, _: CpuId, _: Option<TaskId>) {
+    fn picked(&mut self, _: &Reader, _: CpuId, _: Option<KernelEntity>) {
         self.0.borrow_mut().picked += 1;
     }
     fn balanced(&mut self, _: &Reader, _: &KsBalance) {

@@ -5,9 +5,11 @@
 mod machines;
 mod support;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fairground_fair::ffi::FG_GROUP_SHARES;
 use fairground_fair::{Fair, Options};
 use fairground_linux::conformance::preset_for;
 use fairground_linux::{die, Kernel, Linux};
@@ -87,15 +89,30 @@ fn part(sched: Box<dyn Scheduler>, hz: u32, m: &Machine, w: &Workload, light: u3
     times.had * 1000 / times.all
 }
 
+/// Thousandths that the lighter group is to have.
+struct Expected {
+    /// Where a group has its shares once, wherever it runs (up to v7.2).
+    once: RangeInclusive<u64>,
+    /// Where it has them for each of its tasks that may run at once (v7.3).
+    each: RangeInclusive<u64>,
+}
+
+/// The same for both.
+fn always(range: RangeInclusive<u64>) -> Expected {
+    Expected { once: range.clone(), each: range }
+}
+
 /// A workload that is to give the lighter group so many thousandths in both; `light` of its threads are of that group.
-fn shares(test: &str, cpus: u32, light: u32, tasks: &[String], expected: std::ops::RangeInclusive<u64>) {
+fn shares(test: &str, cpus: u32, light: u32, tasks: &[String], expected: &Expected) {
     let Some(library) = std::env::var_os("FAIRGROUND_LIBKSCHED").map(PathBuf::from) else { return };
     alone(test, || {
         let kernel = Kernel::load(&library).unwrap();
         let (hz, release) = (kernel.hz(), kernel.release());
         let m = server(cpus, 1, 0, 1);
         let w = workload(tasks, &m);
-        let fair = Fair::new(Arc::new(m.clone()), preset_for(&release).unwrap(), Options::default()).unwrap();
+        let features = preset_for(&release).unwrap();
+        let expected = if features.on(FG_GROUP_SHARES) { &expected.each } else { &expected.once };
+        let fair = Fair::new(Arc::new(m.clone()), features, Options::default()).unwrap();
         let ours = part(Box::new(fair), hz, &m, &w, light);
         let theirs = part(Box::new(Linux::new(kernel, die).unwrap()), hz, &m, &w, light);
         println!("\n= {test}: {release} {theirs}, ours {ours} of 1000");
@@ -107,13 +124,13 @@ fn shares(test: &str, cpus: u32, light: u32, tasks: &[String], expected: std::op
 #[test]
 fn on_one_cpu_three_light_threads_have_a_third_of_a_heavy_one() {
     let tasks = [threads("light", "light", 3, false, 1), threads("heavy", "heavy", 1, false, 1)];
-    shares("on_one_cpu_three_light_threads_have_a_third_of_a_heavy_one", 1, 3, &tasks, 245..=255);
+    shares("on_one_cpu_three_light_threads_have_a_third_of_a_heavy_one", 1, 3, &tasks, &always(245..=255));
 }
 
 #[test]
 fn on_one_cpu_a_light_thread_has_a_third_of_three_heavy_ones() {
     let tasks = [threads("light", "light", 1, false, 1), threads("heavy", "heavy", 3, false, 1)];
-    shares("on_one_cpu_a_light_thread_has_a_third_of_three_heavy_ones", 1, 1, &tasks, 245..=255);
+    shares("on_one_cpu_a_light_thread_has_a_third_of_three_heavy_ones", 1, 1, &tasks, &always(245..=255));
 }
 
 /// Threads that sleep leave their part to others of their group, as long as one of them has work.
@@ -121,13 +138,27 @@ fn on_one_cpu_a_light_thread_has_a_third_of_three_heavy_ones() {
 fn on_one_cpu_sleepers_among_the_light_ones() {
     let (hogs, sleepers) = (threads("light", "light", 1, false, 1), threads("sleeper", "light", 2, true, 1));
     let tasks = [hogs, sleepers, threads("heavy", "heavy", 2, false, 1)];
-    shares("on_one_cpu_sleepers_among_the_light_ones", 1, 3, &tasks, 245..=255);
+    shares("on_one_cpu_sleepers_among_the_light_ones", 1, 3, &tasks, &always(245..=255));
 }
 
 #[test]
 fn on_four_cpus_twelve_light_threads_have_a_third_of_four_heavy_ones() {
     let tasks = [threads("light", "light", 12, false, 4), threads("heavy", "heavy", 4, false, 4)];
-    shares("on_four_cpus_twelve_light_threads_have_a_third_of_four_heavy_ones", 4, 12, &tasks, 240..=260);
+    shares(
+        "on_four_cpus_twelve_light_threads_have_a_third_of_four_heavy_ones",
+        4,
+        12,
+        &tasks,
+        &Expected { once: 240..=260, each: 295..=320 },
+    );
+}
+
+/// Two heavy threads for each light one: CPUs with a heavy one alone are where the light group has nothing.
+#[test]
+fn on_four_cpus_four_light_threads_beside_eight_heavy_ones() {
+    let tasks = [threads("light", "light", 4, false, 4), threads("heavy", "heavy", 8, false, 4)];
+    let expected = Expected { once: 220..=260, each: 185..=215 };
+    shares("on_four_cpus_four_light_threads_beside_eight_heavy_ones", 4, 4, &tasks, &expected);
 }
 
 /// What wakes on a CPU counts there at once, and elsewhere only as its average grows: such a group gets a little more.
@@ -135,7 +166,7 @@ fn on_four_cpus_twelve_light_threads_have_a_third_of_four_heavy_ones() {
 fn on_four_cpus_sleepers_among_the_heavy_ones() {
     let (hogs, sleepers) = (threads("heavy", "heavy", 4, false, 4), threads("sleeper", "heavy", 6, true, 4));
     let tasks = [threads("light", "light", 8, false, 4), hogs, sleepers];
-    shares("on_four_cpus_sleepers_among_the_heavy_ones", 4, 8, &tasks, 225..=250);
+    shares("on_four_cpus_sleepers_among_the_heavy_ones", 4, 8, &tasks, &Expected { once: 225..=250, each: 245..=275 });
 }
 
 /// A quarter of the heavy group's shares is where all of the light one's are: 100 to 75 on one CPU of four.
@@ -146,5 +177,11 @@ fn on_four_cpus_shares_are_where_the_load_of_a_group_is() {
     };
     let heavy = (0..4).map(|cpu| pinned(format!("heavy{cpu}"), "heavy", cpu));
     let tasks: Vec<String> = [pinned("light".into(), "light", 2)].into_iter().chain(heavy).collect();
-    shares("on_four_cpus_shares_are_where_the_load_of_a_group_is", 4, 1, &tasks, 138..=148);
+    shares(
+        "on_four_cpus_shares_are_where_the_load_of_a_group_is",
+        4,
+        1,
+        &tasks,
+        &Expected { once: 138..=148, each: 70..=82 },
+    );
 }

@@ -14,8 +14,10 @@
 
 #include "fg.h"
 
-#define KS_ABI 4
+#define KS_ABI 5
 #define KS_NONE (-1)
+/* Among numbers of tasks, where an entity of a run queue may be a task group: the group g, 1 or more; and back. */
+#define KS_GROUP(g) (KS_NONE - (g))
 
 /* u64 words of a mask of CPUs. */
 #define KS_MASK_WORDS FG_MASK_WORDS
@@ -128,11 +130,11 @@ struct ks_host {
 	 */
 	void (*placing)(void *self, const struct ks_placement *p);
 	/*
-	 * A pick from cpu's root CFS run queue, whose state is up to date. protect: the protection of its current task
-	 * counts. picked(): KS_NONE: none or a task group.
+	 * A pick from the CFS run queue of a task group on cpu (0: the root run queue), whose state is up to date. protect:
+	 * the protection of its current entity counts. picked(): a task, KS_GROUP(), or KS_NONE.
 	 */
-	void (*picking)(void *self, s32 cpu, u32 protect);
-	void (*picked)(void *self, s32 cpu, s32 task);
+	void (*picking)(void *self, s32 cpu, s32 group, u32 protect);
+	void (*picked)(void *self, s32 cpu, s32 entity);
 	/* One step of a PELT update, with the signal before and after it. */
 	void (*pelt)(void *self, const struct ks_pelt *update);
 	/* A pass over a domain begins. */
@@ -217,8 +219,7 @@ struct ks_birth {
  *
  * Reading has no side effect. It does not write pointers of the fg_* structs, nor members that never change after boot
  * and that the host knows from the machine: ids, performance domains, topology, the mask of the core. It does not write
- * members that the tree has no counterpart of either; ks_read.unobserved names them. Jiffies count from 0 at boot. A
- * root run queue is read without its task groups.
+ * members that the tree has no counterpart of either; ks_read.unobserved names them. Jiffies count from 0 at boot.
  */
 
 /* What the pointers of fg_cpu point at: task numbers, KS_NONE for null, for an idle task and for a stopper. */
@@ -227,8 +228,15 @@ struct ks_cpu_refs {
 	s32 next;
 	s32 last;
 	s32 skip;
-	s32 fair_curr;		/* cfs_rq.curr of the root run queue */
+	s32 fair_curr;		/* the current task of the fair class: cfs_rq.curr of the root run queue, or within that group */
 	u32 curr_is_own;	/* current is a task without a host number other than the idle task, e.g. the stopper */
+};
+
+/* What the pointers of a run queue point at, as ks_read.queue has them. */
+struct ks_queue_refs {
+	s32 next;
+	s32 last;
+	s32 skip;
 };
 
 /* Global state. */
@@ -290,16 +298,24 @@ struct ks_read {
 	/* The groups of domain n, the local one first. Writes at most max; returns how many there are. */
 	u32 (*groups)(s32 cpu, u32 n, struct fg_group *to, u32 max);
 	/*
-	 * Numbers of the fair tasks in the rbtree of the root run queue, leftmost first, without the current one;
-	 * KS_NONE stands for a task group. Writes at most max; returns how many there are.
+	 * The entities in the rbtree of the run queue of a task group on cpu (0: the root run queue), leftmost first,
+	 * without the current one: tasks, KS_GROUP(), or KS_NONE for a task without a number. Writes at most max;
+	 * returns how many there are.
 	 */
-	u32 (*queue)(s32 cpu, s32 *to, u32 max);
+	u32 (*queue)(s32 cpu, s32 group, s32 *to, u32 max);
+	void (*queue_refs)(s32 cpu, s32 group, struct ks_queue_refs *to);
 	/*
 	 * Numbers of the fair tasks of cpu, with the current one, in the order in which detach_tasks() goes through
-	 * them; KS_NONE stands for a task of a task group or without a number. Writes at most max; returns how many
-	 * there are.
+	 * them; KS_NONE stands for a task without a number. Writes at most max; returns how many there are.
 	 */
 	u32 (*movable)(s32 cpu, s32 *to, u32 max);
+	/* Number of task groups, with the root group. The group of a task; 0: the root group. */
+	u32 (*nr_groups)(void);
+	s32 (*group_of)(s32 task);
+	/* What a task group, 1 or more, has on no CPU. Returns the number of the group around it. */
+	s32 (*group)(s32 group, struct fg_tg *to);
+	/* What it has on cpu. */
+	void (*group_cpu)(s32 group, s32 cpu, struct fg_tg_cpu *to);
 	/*
 	 * The energy model of performance domain n of cpu's root domain: its CPUs, and its operating points, slowest
 	 * first. Writes at most max points; returns their number, 0 without such a domain.
@@ -325,6 +341,8 @@ struct ks_read {
 	u32 sizeof_frequency_limits;
 	u32 sizeof_opp;
 	u32 sizeof_sugov;
+	u32 sizeof_tg;
+	u32 sizeof_tg_cpu;
 };
 
 /* ---- what the host calls; ks_kernel() is the only exported symbol ----------------------------------------------- */

@@ -43,8 +43,8 @@ struct PassEffects {
 pub struct Passes {
     attempt: Option<BalanceInput>,
     moves: Vec<Move>,
-    /// Some source has tasks in groups: their load is not that in the root run queue.
-    has_groups: bool,
+    /// Some source has tasks without a number here.
+    has_own: bool,
 }
 
 /// The kernel's pass and ours.
@@ -59,8 +59,8 @@ pub struct JudgedPass {
     pub ours: Outcome,
     /// The state before the pass.
     pub before: SavedState,
-    /// The kernel does not keep all that our policy reads.
-    pub has_groups: bool,
+    /// Some source has tasks without a number here.
+    pub has_own: bool,
 }
 
 impl Passes {
@@ -81,7 +81,7 @@ impl Passes {
         let Pass { cpu, domain, kind } = *pass;
         self.attempt = Some(BalanceInput { cpu, domain, kind, jiffies, sources: Vec::new() });
         self.moves.clear();
-        self.has_groups = false;
+        self.has_own = false;
     }
 
     /// The kernel has found a source; no task has left yet.
@@ -97,7 +97,7 @@ impl Passes {
         self.moves.push(Move::Found { group, src, migration, imbalance });
         let Some(cpu) = src else { return };
         let (tasks, is_whole) = importer.movable(kernel, sandbox, cpu);
-        self.has_groups |= !is_whole;
+        self.has_own |= !is_whole;
         attempt.sources.push(SourceQueue { cpu, clock: kernel.clock(), irq_ns: kernel.irq_time(cpu), tasks });
     }
 
@@ -123,7 +123,7 @@ impl Passes {
         };
         let before = importer.keep(sandbox, &attempt);
         let (ours, rule) = attempted(sandbox, &attempt);
-        Some(JudgedPass { attempt, rule, kernel: theirs, ours, before, has_groups: self.has_groups })
+        Some(JudgedPass { attempt, rule, kernel: theirs, ours, before, has_own: self.has_own })
     }
 }
 

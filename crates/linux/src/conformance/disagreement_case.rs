@@ -24,8 +24,9 @@ use super::tally::Kind;
 pub enum Question {
     /// Where a task goes.
     Place(Placing),
-    /// Which of the queued tasks and the current one runs next on a CPU. Queued tasks in the kernel's order.
-    Pick { cpu: CpuId, queued: Vec<u32>, protect: bool },
+    /// Which of the queued entities and the current one of the queue of a task group on a CPU runs next; none: of the CPU's
+    /// own queue. In the kernel's order.
+    Pick { cpu: CpuId, group: Option<usize>, queued: Vec<u32>, protect: bool },
     /// What a balance pass moves.
     Balance(BalanceInput),
     /// What the stopper of this CPU pushes.
@@ -150,8 +151,8 @@ struct Answer {
 
 fn answer(sandbox: &mut PolicySandbox, question: &Question) -> Answer {
     match question {
-        Question::Pick { cpu, queued, protect } => {
-            let chosen = sandbox.pick(*cpu, queued, *protect).map_or(-1, i64::from);
+        Question::Pick { cpu, group, queued, protect } => {
+            let chosen = sandbox.pick(*cpu, *group, queued, *protect).map_or(-1, i64::from);
             Answer { chosen: chosen.into(), rule: "pick".into(), why: Vec::new() }
         }
         Question::Balance(attempt) => {
@@ -191,7 +192,7 @@ fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value>
     }
     tasks.sort_unstable();
     tasks.dedup();
-    let tasks = tasks.into_iter().map(|task| Value::Object(fields::write(sandbox.task_mut(task)))).collect();
+    let tasks = tasks.into_iter().filter(|task| *task < MAX_TASK).map(|task| task_json(sandbox, task)).collect();
     let mut llcs = Map::new();
     for cpu in 0..sandbox.nr_cpus() as CpuId {
         if let Some(llc) = sandbox.llc_mut(cpu).map(|llc| fields::write(llc)) {
@@ -213,6 +214,9 @@ fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value>
     all.insert("tasks".into(), Value::Array(tasks));
     all.insert("llcs".into(), Value::Object(llcs));
     all.insert("groups".into(), groups(sandbox));
+    if sandbox.nr_task_groups() > 0 {
+        all.insert("task_groups".into(), task_groups(sandbox));
+    }
     if let Some(cpu) = question.balancer(sandbox) {
         let nr_domains = sandbox.nr_domains(cpu);
         let domain = |n| Value::Object(fields::write(sandbox.domain_mut(cpu, n)));
@@ -228,6 +232,54 @@ fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value>
         all.insert("clock".into(), Value::Object(clock));
     }
     all
+}
+
+/// A task, with the number of its group unless that is the root group.
+fn task_json(sandbox: &mut PolicySandbox, task: u32) -> Value {
+    let mut map = fields::write(sandbox.task_mut(task));
+    if let Some(group) = sandbox.task_group_of(task) {
+        map.insert("group".into(), group.into());
+    }
+    Value::Object(map)
+}
+
+/// Task groups, parents before their children, with what they have on each CPU.
+fn task_groups(sandbox: &mut PolicySandbox) -> Value {
+    let mut all = Vec::new();
+    for group in 0..sandbox.nr_task_groups() {
+        let nr_cpus = sandbox.nr_cpus() as CpuId;
+        let on = |cpu| Value::Object(fields::write(sandbox.task_group_on_mut(group, cpu)));
+        let cpus: Vec<Value> = (0..nr_cpus).map(on).collect();
+        let (parent, state) = (sandbox.task_group_parent(group), fields::write(sandbox.task_group_mut(group)));
+        all.push(json!({ "parent": parent, "state": state, "cpus": cpus }));
+    }
+    Value::Array(all)
+}
+
+fn load_task_groups(sandbox: &mut PolicySandbox, from: &[Value]) -> Result<(), CaseError> {
+    let parent = |(nr, group): (usize, &Value)| match group.get("parent").filter(|parent| !parent.is_null()) {
+        None => Ok(None),
+        Some(parent) => match parent.as_u64().and_then(|parent| usize::try_from(parent).ok()) {
+            Some(parent) if parent < nr => Ok(Some(parent)),
+            _ => Err(form(format!("task_groups[{nr}].parent: expected an earlier group, found {parent}"))),
+        },
+    };
+    let parents = from.iter().enumerate().map(parent).collect::<Result<Vec<_>, _>>()?;
+    sandbox.set_task_groups(&parents).map_err(form)?;
+    for (nr, group) in from.iter().enumerate() {
+        read("task_groups", sandbox.task_group_mut(nr), &group["state"])?;
+        let cpus = list(group, "cpus")?;
+        if cpus.len() != sandbox.nr_cpus() {
+            return Err(form(format!("task_groups[{nr}].cpus: expected {}, found {}", sandbox.nr_cpus(), cpus.len())));
+        }
+        for (cpu, state) in cpus.iter().enumerate() {
+            let id = sandbox.task_group_entity(nr);
+            let on = sandbox.task_group_on_mut(nr, cpu as CpuId);
+            read("task_groups", on, state)?;
+            on.entity.id = id;
+        }
+    }
+    Ok(())
 }
 
 fn groups(sandbox: &mut PolicySandbox) -> Value {
@@ -250,10 +302,17 @@ fn load(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
     let feat = sandbox.sys_mut().feat.clone();
     read("sys", sandbox.sys_mut(), &from["sys"])?;
     sandbox.sys_mut().feat = feat;
-    check_counts(sandbox)?;
+    let groups = if from.get("task_groups").is_some() { list(from, "task_groups")? } else { &[] };
+    check_counts(sandbox, groups.len())?;
+    if !groups.is_empty() {
+        load_task_groups(sandbox, groups)?;
+    }
     for task in list(from, "tasks")? {
         let id = task_id(task.get("id").unwrap_or(&json!(0)))?;
-        read("task", sandbox.task_mut(id), task)?;
+        let mut state = object("tasks", task)?.clone();
+        let group = state.remove("group").map(|group| group_of(sandbox, &group)).transpose()?;
+        read("task", sandbox.task_mut(id), &Value::Object(state))?;
+        sandbox.join_task_group(id, group);
         check_task(sandbox, id)?;
     }
     let cpus = list(from, "cpus")?;
@@ -286,8 +345,8 @@ fn load(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
 }
 
 /// Checks the counts of CPUs and task groups, which bound the policy's loops.
-fn check_counts(sandbox: &mut PolicySandbox) -> Result<(), CaseError> {
-    let expected = [("nr_cpus", sandbox.nr_cpus()), ("nr_tgs", 0)];
+fn check_counts(sandbox: &mut PolicySandbox, nr_groups: usize) -> Result<(), CaseError> {
+    let expected = [("nr_cpus", sandbox.nr_cpus()), ("nr_tgs", nr_groups)];
     let found = [sandbox.sys_mut().nr_cpus, sandbox.sys_mut().nr_tgs];
     match expected.into_iter().zip(found).find(|((_, there), found)| *there != *found as usize) {
         Some(((key, there), found)) => Err(form(format!("sys.{key}: the machine has {there}, the state {found}"))),
@@ -390,7 +449,13 @@ impl Question {
             Question::Place(p) => json!({
                 "task": p.task, "current": p.current, "now": p.now, "this_cpu": p.this_cpu, "flags": p.flags
             }),
-            Question::Pick { cpu, queued, protect } => json!({ "cpu": cpu, "queued": queued, "protect": protect }),
+            Question::Pick { cpu, group, queued, protect } => {
+                let mut pick = json!({ "cpu": cpu, "queued": queued, "protect": protect });
+                if let (Some(group), Some(pick)) = (group, pick.as_object_mut()) {
+                    pick.insert("group".into(), json!(group));
+                }
+                pick
+            }
             Question::Balance(attempt) => attempt_json(attempt),
             Question::Push(source) => source_json(source),
             Question::Frequency(cpu, flags) => json!({ "cpu": cpu, "flags": flags }),
@@ -399,9 +464,10 @@ impl Question {
 
     fn from_json(case: &Value, sandbox: &PolicySandbox) -> Result<Question, CaseError> {
         if let Some(pick) = case.get("picking") {
-            let queued = list(pick, "queued")?.iter().map(task_id).collect::<Result<_, _>>()?;
+            let queued = list(pick, "queued")?.iter().map(|id| entity_of(sandbox, id)).collect::<Result<_, _>>()?;
             let protect = pick.get("protect").and_then(Value::as_bool).unwrap_or(true);
-            return Ok(Question::Pick { cpu: cpu_of(sandbox, pick, "cpu")?, queued, protect });
+            let group = pick.get("group").map(|group| group_of(sandbox, group)).transpose()?;
+            return Ok(Question::Pick { cpu: cpu_of(sandbox, pick, "cpu")?, group, queued, protect });
         }
         if let Some(pass) = case.get("balancing") {
             return Ok(Question::Balance(attempt_from(pass, sandbox)?));
@@ -458,6 +524,21 @@ const MAX_TASK: u32 = 1 << 20;
 fn task_id(value: &Value) -> Result<u32, CaseError> {
     let id = value.as_u64().and_then(|id| u32::try_from(id).ok()).filter(|id| *id < MAX_TASK);
     id.ok_or_else(|| form(format!("expected a task's number, found {value}")))
+}
+
+/// A task or a task group.
+fn entity_of(sandbox: &PolicySandbox, value: &Value) -> Result<u32, CaseError> {
+    let groups = (0..sandbox.nr_task_groups()).map(|group| sandbox.task_group_entity(group));
+    match groups.into_iter().find(|id| value.as_u64() == Some(u64::from(*id))) {
+        Some(id) => Ok(id),
+        None => task_id(value),
+    }
+}
+
+fn group_of(sandbox: &PolicySandbox, value: &Value) -> Result<usize, CaseError> {
+    let group = value.as_u64().and_then(|group| usize::try_from(group).ok());
+    let group = group.filter(|group| *group < sandbox.nr_task_groups());
+    group.ok_or_else(|| form(format!("group: expected one of {}, found {value}", sandbox.nr_task_groups())))
 }
 
 fn cpu_of(sandbox: &PolicySandbox, from: &Value, key: &str) -> Result<CpuId, CaseError> {

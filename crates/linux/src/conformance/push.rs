@@ -44,8 +44,8 @@ pub struct JudgedPush {
     pub before: SavedState,
     /// CPU to which the task is pushed.
     dst: CpuId,
-    /// The kernel does not keep all that our policy reads.
-    pub has_groups: bool,
+    /// Some source has tasks without a number here.
+    pub has_own: bool,
 }
 
 impl Pushes {
@@ -61,8 +61,8 @@ impl Pushes {
         let source = SourceQueue { cpu: src, clock: kernel.clock(), irq_ns: kernel.irq_time(src), tasks };
         let before = importer.keep_push(sandbox, &source, dst);
         let (ours, rule) = pushed(sandbox, &source);
-        let (kernel, has_groups) = (Outcome::default(), !is_whole);
-        self.pending = Some(JudgedPush { source, rule, kernel, ours, before, dst, has_groups });
+        let (kernel, has_own) = (Outcome::default(), !is_whole);
+        self.pending = Some(JudgedPush { source, rule, kernel, ours, before, dst, has_own });
     }
 
     /// A task leaves. False if no push is under way.

@@ -13,8 +13,9 @@ use super::disagreement_case::{About, DisagreementCase, Question};
 use super::frequency::{self, GovernorUpdates};
 use super::push::{self, Pushes};
 use super::state::{Found, Pass, Placement, State};
-use super::state_importer::StateImporter;
+use super::state_importer::{entity_id, StateImporter};
 use super::tally::{Kind, Tally};
+use crate::KernelEntity;
 
 /// Disagreements that are kept: of one kind and rule, and in all.
 const KEPT_OF_RULE: usize = 2;
@@ -155,30 +156,35 @@ impl Referee {
         self.judge(i64::from(chosen))
     }
 
-    /// A fair pick on `cpu` begins. `protect`: the protection of the current task counts. Picks within a balance pass
-    /// (a task that was pulled is tested like a wakeup) are not judged: the pass is judged on the state at its begin.
-    pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId, protect: bool) {
+    /// A fair pick from the queue of a task group on `cpu` begins; 0: from the CPU's own. `protect`: the protection of the
+    /// current entity counts. Picks within a balance pass (a task that was pulled is tested like a wakeup) are not judged:
+    /// the pass is judged on the state at its begin.
+    pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId, group: u32, protect: bool) {
         if self.passes.is_under_way() || self.pushes.is_under_way() {
             self.pending = None;
             return;
         }
-        let Some(queued) = self.importer.queue(kernel, &mut self.sandbox, cpu) else {
+        let Some(queued) = self.importer.queue(kernel, &mut self.sandbox, cpu, group) else {
             self.pending = None;
-            self.tally.count(Kind::Pick, "task groups", false, false);
+            self.tally.count(Kind::Pick, "own tasks", false, false);
             return;
         };
-        let ours = self.sandbox.pick(cpu, &queued, protect).map_or(-1, i64::from);
-        let rule = match queued.len() {
-            0 => "alone",
-            _ => "queue",
+        let group = (group as usize).checked_sub(1);
+        let ours = self.sandbox.pick(cpu, group, &queued, protect).map_or(-1, i64::from);
+        let rule = match (group, queued.len()) {
+            (None, 0) => "alone",
+            (None, _) => "queue",
+            (Some(_), 0) => "group, alone",
+            (Some(_), _) => "group, queue",
         };
-        self.pending =
-            Some(Pending { kind: Kind::Pick, question: Question::Pick { cpu, queued, protect }, ours, rule });
+        let question = Question::Pick { cpu, group, queued, protect };
+        self.pending = Some(Pending { kind: Kind::Pick, question, ours, rule });
     }
 
-    /// The pick has ended with this task, or none.
-    pub fn picked(&mut self, task: Option<u32>) {
-        self.judge(task.map_or(-1, i64::from));
+    /// The pick has ended with this entity, or none.
+    pub fn picked(&mut self, entity: Option<KernelEntity>) {
+        let id = entity.map(|entity| entity_id(&self.sandbox, entity));
+        self.judge(id.map_or(-1, i64::from));
     }
 
     fn judge(&mut self, kernel: i64) -> Option<&'static str> {
@@ -213,8 +219,8 @@ impl Referee {
     /// The pass is over. `is_ours`: it was this CPU's turn.
     pub fn balanced(&mut self, kernel: &dyn State, is_ours: bool) {
         let Some(judged) = self.passes.end(kernel, is_ours, &self.importer, &mut self.sandbox) else { return };
-        if judged.has_groups {
-            return self.tally.count(Kind::Balance, "task groups", false, false);
+        if judged.has_own {
+            return self.tally.count(Kind::Balance, "own tasks", false, false);
         }
         let JudgedPass { attempt, rule, kernel, ours, before, .. } = judged;
         let agree = kernel == ours;
@@ -234,8 +240,8 @@ impl Referee {
     /// Called when the kernel's push has ended.
     pub fn pushed(&mut self, kernel: &dyn State) {
         let Some(judged) = self.pushes.end(kernel, &self.sandbox) else { return };
-        if judged.has_groups {
-            return self.tally.count(Kind::Balance, "push, task groups", false, false);
+        if judged.has_own {
+            return self.tally.count(Kind::Balance, "push, own tasks", false, false);
         }
         let push::JudgedPush { source, rule, kernel, ours, before, .. } = judged;
         let agree = kernel == ours;

@@ -1,9 +1,10 @@
 //! The state that the referee reads from a kernel.
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask};
+use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu};
 use fairground_machine::{CpuId, CpuMask};
 
 use super::Kind;
+use crate::KernelEntity;
 
 /// Reads a kernel's state without changing it. Methods leave members that the kernel does not keep as they are;
 /// [`State::unobserved`] names these. They leave ids, pointers and the machine's figures too.
@@ -27,8 +28,19 @@ pub trait State {
     fn groups(&self, cpu: CpuId, n: usize, to: &mut Vec<FgGroup>);
     /// A CPU's cached topology pointers.
     fn place(&self, cpu: CpuId) -> CpuTopology;
-    /// The fair tasks in the tree of a run queue, in its order, without the current one; `None` is a task group.
-    fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
+    /// The entities in the tree of the queue of a task group on a CPU (0: the CPU's own), in its order, without the current
+    /// one; `None` is a task without a number here.
+    fn queue(&self, cpu: CpuId, group: u32, to: &mut Vec<Option<KernelEntity>>);
+    /// The next, last and skip buddy of the same queue.
+    fn buddies(&self, cpu: CpuId, group: u32) -> [Option<KernelEntity>; 3];
+    /// Number of task groups, with the root group.
+    fn nr_groups(&self) -> u32;
+    /// The group of a task; 0: the root group.
+    fn group_of(&self, task: u32) -> u32;
+    /// A task group, 1 or more. Returns the one around it.
+    fn group(&self, group: u32, to: &mut FgTg) -> u32;
+    /// What a task group has on a CPU.
+    fn group_cpu(&self, group: u32, cpu: CpuId, to: &mut FgTgCpu);
     /// The fair tasks of a CPU with the current one, in the order of `cfs_tasks`; `None` is a task without a number
     /// here.
     fn movable(&self, cpu: CpuId, to: &mut Vec<Option<u32>>);
@@ -54,7 +66,7 @@ pub trait State {
 pub struct Refs {
     /// The current fair or RT task.
     pub curr: Option<u32>,
-    /// Current entity of the fair class, as its run queue sees it.
+    /// Current task of the fair class, as its run queues see it.
     pub fair_curr: Option<u32>,
     /// The next buddy (cfs_rq->next), which a pick prefers: mostly a woken task that preempts.
     pub next: Option<u32>,

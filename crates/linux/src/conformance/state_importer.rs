@@ -7,6 +7,7 @@ use fairground_fair::{BalanceInput, GroupRing, Pointers, PolicySandbox, SourceQu
 use fairground_machine::CpuId;
 
 use super::state::{Refs, State};
+use crate::KernelEntity;
 
 /// Copies the state that each kind of decision may read.
 pub struct StateImporter {
@@ -16,7 +17,8 @@ pub struct StateImporter {
     asym: Vec<CpuId>,
     rings: Vec<GroupRing>,
     groups: Vec<FgGroup>,
-    queue: Vec<Option<u32>>,
+    queue: Vec<Option<KernelEntity>>,
+    tasks: Vec<Option<u32>>,
     hz: u32,
     /// Wakeups read the domains' scan costs.
     scans_are_timed: bool,
@@ -38,7 +40,16 @@ impl StateImporter {
         let sys = sandbox.sys_mut();
         let scans_are_timed = u32::from(sys.feat.value[FG_SIS_MODE]) != FG_SIS_UTIL;
         let hz = sys.hz;
-        StateImporter { llcs, asym, rings: sandbox.rings(), groups: Vec::new(), queue: Vec::new(), hz, scans_are_timed }
+        StateImporter {
+            llcs,
+            asym,
+            rings: sandbox.rings(),
+            groups: Vec::new(),
+            queue: Vec::new(),
+            tasks: Vec::new(),
+            hz,
+            scans_are_timed,
+        }
     }
 
     /// Length of a tick, ns.
@@ -48,6 +59,7 @@ impl StateImporter {
 
     /// Copies what every placement may read. Returns the ticks since boot.
     pub fn system(&self, kernel: &dyn State, sandbox: &mut PolicySandbox) -> u64 {
+        task_groups(kernel, sandbox);
         for cpu in 0..sandbox.nr_cpus() as CpuId {
             one_cpu(kernel, sandbox, cpu);
         }
@@ -64,8 +76,10 @@ impl StateImporter {
     /// domain, the domain with its parent and child, their groups, and shared state. Returns the ticks since boot.
     pub fn balance(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId, n: usize) -> u64 {
         let span = sandbox.domain_mut(cpu, n).span;
+        task_groups(kernel, sandbox);
         for other in span.iter() {
             one_cpu(kernel, sandbox, other);
+            all_task_groups_on(kernel, sandbox, other);
         }
         let current = sandbox.pointers(cpu).curr;
         current.into_iter().for_each(|task| self.task(kernel, sandbox, task));
@@ -81,21 +95,24 @@ impl StateImporter {
 
     /// The tasks of a source queue, and whether these are all.
     pub fn movable(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> (Vec<u32>, bool) {
-        kernel.movable(cpu, &mut self.queue);
-        let tasks: Vec<u32> = self.queue.iter().flatten().copied().collect();
+        kernel.movable(cpu, &mut self.tasks);
+        let tasks: Vec<u32> = self.tasks.iter().flatten().copied().collect();
+        all_task_groups_on(kernel, sandbox, cpu);
         for task in tasks.iter().copied().chain(sandbox.pointers(cpu).curr) {
             self.task(kernel, sandbox, task);
         }
-        let is_whole = tasks.len() == self.queue.len();
+        let is_whole = tasks.len() == self.tasks.len();
         (tasks, is_whole)
     }
 
     /// Copies what a stopper's push may read, without the tasks: its CPU, and the destination with its domains. Returns
     /// the destination.
     pub fn push(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
+        task_groups(kernel, sandbox);
         one_cpu(kernel, sandbox, src);
         let dst = push_target(sandbox, src);
         one_cpu(kernel, sandbox, dst);
+        all_task_groups_on(kernel, sandbox, dst);
         for n in 0..sandbox.nr_domains(dst) {
             kernel.domain(dst, n, sandbox.domain_mut(dst, n));
         }
@@ -142,25 +159,49 @@ impl StateImporter {
         }
     }
 
-    /// Copies a task and its signals.
+    /// Copies a task and its signals, and what the groups that it is in have on its CPU.
     pub fn task(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32) {
         let to = sandbox.task_mut(task);
         to.id = task;
         kernel.task(task, to);
+        let cpu = to.cpu as CpuId;
+        let mut group = (kernel.group_of(task) as usize).checked_sub(1).filter(|g| *g < sandbox.nr_task_groups());
+        sandbox.join_task_group(task, group);
+        while let Some(around) = group {
+            one_task_group(kernel, sandbox, around, cpu);
+            group = sandbox.task_group_parent(around);
+        }
     }
 
-    /// Copies a run queue and its tasks for a pick. Returns the queued tasks in the tree's order; none if task groups
-    /// are among them.
-    pub fn queue(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> Option<Vec<u32>> {
+    /// Copies the queue of a task group on a CPU (0: the CPU's own) and what is in it for a pick. Returns the queued
+    /// entities in the tree's order; none if a task without a number is among them.
+    pub fn queue(
+        &mut self,
+        kernel: &dyn State,
+        sandbox: &mut PolicySandbox,
+        cpu: CpuId,
+        group: u32,
+    ) -> Option<Vec<u32>> {
+        task_groups(kernel, sandbox);
         kernel.cpu(cpu, sandbox.cpu_mut(cpu));
         let refs = kernel.refs(cpu);
         // A pick reads the current entity of its own class.
         sandbox.point(cpu, &Pointers { curr: refs.fair_curr, ..pointers(&refs) });
-        kernel.queue(cpu, &mut self.queue);
-        let queued: Option<Vec<u32>> = self.queue.iter().copied().collect();
-        for task in queued.iter().flatten().copied().chain(refs.fair_curr) {
-            self.task(kernel, sandbox, task);
+        refs.fair_curr.into_iter().for_each(|task| self.task(kernel, sandbox, task));
+        let buddies = kernel.buddies(cpu, group);
+        kernel.queue(cpu, group, &mut self.queue);
+        for entity in self.queue.iter().copied().chain(buddies).flatten() {
+            match entity {
+                KernelEntity::Task(task) => self.task(kernel, sandbox, task),
+                KernelEntity::Group(group) => one_task_group(kernel, sandbox, group as usize - 1, cpu),
+            }
         }
+        if let Some(group) = (group as usize).checked_sub(1) {
+            one_task_group(kernel, sandbox, group, cpu);
+        }
+        let of = |entity: Option<KernelEntity>| Some(entity_id(sandbox, entity?));
+        let (queued, buddies) = (self.queue.iter().map(|entity| of(*entity)).collect(), buddies.map(of));
+        sandbox.point_queue(cpu, (group as usize).checked_sub(1), buddies);
         queued
     }
 }
@@ -173,6 +214,8 @@ pub struct SavedState {
     tasks: Vec<(u32, FgTask)>,
     domains: Vec<(usize, FgDomain)>,
     groups: Vec<(usize, usize, FgGroup)>,
+    task_groups: Vec<(usize, FgTg)>,
+    task_groups_on: Vec<(usize, CpuId, FgTgCpu)>,
     llc: Option<FgLlc>,
 }
 
@@ -189,8 +232,15 @@ impl SavedState {
         let current = cpus.iter().filter_map(|cpu| sandbox.pointers(*cpu).curr).collect::<Vec<u32>>();
         let tasks =
             tasks.into_iter().copied().chain(current).map(|task| (task, sandbox.task_mut(task).clone())).collect();
+        let task_groups = 0..sandbox.nr_task_groups();
+        let on = |(group, cpu): (usize, &CpuId)| (group, *cpu, sandbox.task_group_on_mut(group, *cpu).clone());
+        let all_on = task_groups.clone().flat_map(|group| cpus.iter().map(move |cpu| (group, cpu)));
+        let task_groups_on = all_on.map(on).collect();
+        let task_groups = task_groups.map(|group| (group, sandbox.task_group_mut(group).clone())).collect();
         let cpus = cpus.iter().map(|other| (*other, sandbox.cpu_mut(*other).clone())).collect();
-        let mut kept = SavedState { cpu, root, cpus, tasks, domains: Vec::new(), groups: Vec::new(), llc };
+        let (domains_of, groups) = (Vec::new(), Vec::new());
+        let mut kept =
+            SavedState { cpu, root, cpus, tasks, domains: domains_of, groups, task_groups, task_groups_on, llc };
         for n in domains {
             kept.domains.push((n, sandbox.domain_mut(cpu, n).clone()));
             for g in 0.. {
@@ -207,6 +257,8 @@ impl SavedState {
         *sandbox.root_mut(cpu) = self.root;
         self.cpus.into_iter().for_each(|(other, rq)| *sandbox.cpu_mut(other) = rq);
         self.tasks.into_iter().for_each(|(task, p)| *sandbox.task_mut(task) = p);
+        self.task_groups.into_iter().for_each(|(group, tg)| *sandbox.task_group_mut(group) = tg);
+        self.task_groups_on.into_iter().for_each(|(group, cpu, on)| *sandbox.task_group_on_mut(group, cpu) = on);
         self.domains.into_iter().for_each(|(n, sd)| *sandbox.domain_mut(cpu, n) = sd);
         for (n, g, group) in self.groups {
             sandbox.group_mut(cpu, n, g).into_iter().for_each(|to| to.clone_from(&group));
@@ -230,6 +282,36 @@ fn near(sandbox: &PolicySandbox, cpu: CpuId, n: usize) -> Range<usize> {
 fn one_cpu(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
     kernel.cpu(cpu, sandbox.cpu_mut(cpu));
     sandbox.point(cpu, &pointers(&kernel.refs(cpu)));
+}
+
+/// Makes the kernel's task groups, which exist before its tasks, and copies what they have on no CPU.
+fn task_groups(kernel: &dyn State, sandbox: &mut PolicySandbox) {
+    let nr = kernel.nr_groups().saturating_sub(1);
+    if sandbox.nr_task_groups() == 0 && nr > 0 {
+        let parent = |group| (kernel.group(group, &mut FgTg::zeroed()) as usize).checked_sub(1);
+        let parents: Vec<Option<usize>> = (1..=nr).map(parent).collect();
+        // Without them the policy takes all tasks for those of the root group.
+        drop(sandbox.set_task_groups(&parents));
+    }
+    for group in 0..sandbox.nr_task_groups() {
+        kernel.group(group as u32 + 1, sandbox.task_group_mut(group));
+    }
+}
+
+fn one_task_group(kernel: &dyn State, sandbox: &mut PolicySandbox, group: usize, cpu: CpuId) {
+    kernel.group_cpu(group as u32 + 1, cpu, sandbox.task_group_on_mut(group, cpu));
+}
+
+fn all_task_groups_on(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+    (0..sandbox.nr_task_groups()).for_each(|group| one_task_group(kernel, sandbox, group, cpu));
+}
+
+/// The sandbox's number of a kernel's entity.
+pub fn entity_id(sandbox: &PolicySandbox, entity: KernelEntity) -> u32 {
+    match entity {
+        KernelEntity::Task(task) => task,
+        KernelEntity::Group(group) => sandbox.task_group_entity(group as usize - 1),
+    }
 }
 
 fn one_llc(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask};
+use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu};
 use fairground_fair::{note_text, rules, FairError, Features};
 use fairground_machine::{CpuId, Machine};
 use fairground_sim::{Reason, Rule, TaskId};
@@ -15,7 +15,7 @@ use super::pelt::Step;
 use super::state::{CpuTopology, Found, Pass, Placement, Refs, State, SysState};
 use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
 use crate::abi::*;
-use crate::{Interests, KernelObserver, Reader};
+use crate::{Interests, KernelEntity, KernelObserver, Reader};
 
 /// A kernel's table of reading functions.
 #[derive(Clone, Copy)]
@@ -124,12 +124,12 @@ impl KernelObserver for Watcher {
         self.agreement.borrow().referee.reasons().for_each(tell);
     }
 
-    fn picking(&mut self, kernel: &Reader, cpu: CpuId, protect: bool) {
-        self.agreement.borrow_mut().referee.picking(&KernelState::new(kernel.kernel()), cpu, protect);
+    fn picking(&mut self, kernel: &Reader, cpu: CpuId, group: u32, protect: bool) {
+        self.agreement.borrow_mut().referee.picking(&KernelState::new(kernel.kernel()), cpu, group, protect);
     }
 
-    fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, task: Option<TaskId>) {
-        self.agreement.borrow_mut().referee.picked(task);
+    fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, entity: Option<KernelEntity>) {
+        self.agreement.borrow_mut().referee.picked(entity);
     }
 
     fn pelt(&mut self, _kernel: &Reader, update: &KsPelt) {
@@ -219,20 +219,18 @@ fn index(number: i32) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
-/// Numbers of all tasks that `read` returns.
-fn list(read: unsafe extern "C" fn(i32, *mut i32, u32) -> u32, cpu: CpuId, to: &mut Vec<Option<u32>>) {
+/// All numbers that `read` writes where it is told, as many as there is room for. It returns how many there are.
+fn list<T>(read: impl Fn(*mut i32, u32) -> u32, of: fn(i32) -> T, to: &mut Vec<T>) {
     let mut numbers = [0i32; 64];
-    // SAFETY: as for `State` below; it writes as many as there is room for.
-    let mut nr = unsafe { read(cpu as i32, numbers.as_mut_ptr(), numbers.len() as u32) } as usize;
+    let mut nr = read(numbers.as_mut_ptr(), numbers.len() as u32) as usize;
     to.clear();
     if nr <= numbers.len() {
-        to.extend(numbers[..nr].iter().map(|n| id(*n)));
+        to.extend(numbers[..nr].iter().map(|n| of(*n)));
         return;
     }
     let mut long = vec![0; nr];
-    // SAFETY: as above.
-    nr = nr.min(unsafe { read(cpu as i32, long.as_mut_ptr(), nr as u32) } as usize);
-    to.extend(long[..nr].iter().map(|n| id(*n)));
+    nr = nr.min(read(long.as_mut_ptr(), nr as u32) as usize);
+    to.extend(long[..nr].iter().map(|n| of(*n)));
 }
 
 impl KernelState {
@@ -309,12 +307,34 @@ impl State for KernelState {
         }
     }
 
-    fn queue(&self, cpu: CpuId, to: &mut Vec<Option<u32>>) {
-        list(self.read.queue, cpu, to);
+    fn queue(&self, cpu: CpuId, group: u32, to: &mut Vec<Option<KernelEntity>>) {
+        list(|to, max| unsafe { (self.read.queue)(cpu as i32, group as i32, to, max) }, KernelEntity::of, to);
+    }
+
+    fn buddies(&self, cpu: CpuId, group: u32) -> [Option<KernelEntity>; 3] {
+        let mut refs = KsQueueRefs::zeroed();
+        unsafe { (self.read.queue_refs)(cpu as i32, group as i32, &mut refs) };
+        [refs.next, refs.last, refs.skip].map(KernelEntity::of)
+    }
+
+    fn nr_groups(&self) -> u32 {
+        unsafe { (self.read.nr_groups)() }
+    }
+
+    fn group_of(&self, task: u32) -> u32 {
+        unsafe { (self.read.group_of)(task as i32) as u32 }
+    }
+
+    fn group(&self, group: u32, to: &mut FgTg) -> u32 {
+        unsafe { (self.read.group)(group as i32, to) as u32 }
+    }
+
+    fn group_cpu(&self, group: u32, cpu: CpuId, to: &mut FgTgCpu) {
+        unsafe { (self.read.group_cpu)(group as i32, cpu as i32, to) }
     }
 
     fn movable(&self, cpu: CpuId, to: &mut Vec<Option<u32>>) {
-        list(self.read.movable, cpu, to);
+        list(|to, max| unsafe { (self.read.movable)(cpu as i32, to, max) }, id, to);
     }
 
     fn root(&self, cpu: CpuId, to: &mut FgRoot) {

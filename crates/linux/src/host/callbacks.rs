@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{Decision, DecisionKind, Env, Ipi, MigrateCause, Reason, TaskId, Time, NO_RULE};
 
-use super::{FatalSink, KernelObserver, Reader};
+use super::{FatalSink, KernelEntity, KernelObserver, Reader};
 use crate::abi::*;
 
 /// Lines of the kernel's log that are kept: more of them repeat themselves.
@@ -437,16 +437,16 @@ unsafe extern "C" fn placing(this: *mut c_void, p: *const KsPlacement) {
     desk.watcher(|w, reader| w.placing(reader, p));
 }
 
-unsafe extern "C" fn picking(this: *mut c_void, cpu: i32, protect: u32) {
+unsafe extern "C" fn picking(this: *mut c_void, cpu: i32, group: i32, protect: u32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
-    desk.watcher(|w, reader| w.picking(reader, cpu, protect != 0));
+    desk.watcher(|w, reader| w.picking(reader, cpu, group as u32, protect != 0));
 }
 
-unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, task: i32) {
+unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, entity: i32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
-    desk.watcher(|w, reader| w.picked(reader, cpu, TaskId::try_from(task).ok()));
+    desk.watcher(|w, reader| w.picked(reader, cpu, KernelEntity::of(entity)));
 }
 
 unsafe extern "C" fn pelt(this: *mut c_void, update: *const KsPelt) {

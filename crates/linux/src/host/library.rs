@@ -135,6 +135,8 @@ fn same_structs(read: &KsRead) -> Result<(), String> {
         ("fg_frequency_limits", read.sizeof_frequency_limits, size_of::<FgFrequencyLimits>()),
         ("fg_opp", read.sizeof_opp, size_of::<FgOpp>()),
         ("fg_sugov", read.sizeof_sugov, size_of::<FgSugov>()),
+        ("fg_tg", read.sizeof_tg, size_of::<FgTg>()),
+        ("fg_tg_cpu", read.sizeof_tg_cpu, size_of::<FgTgCpu>()),
     ];
     match sizes.into_iter().find(|(_, theirs, ours)| *theirs as usize != *ours) {
         None => Ok(()),

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use error::LinuxError;
 pub use library::Kernel;
-pub use observer::{Interests, KernelObserver, Reader};
+pub use observer::{Interests, KernelEntity, KernelObserver, Reader};
 
 use fairground_sim::Rule;
 

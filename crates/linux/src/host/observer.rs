@@ -23,6 +23,26 @@ pub struct Interests {
     pub frequencies: bool,
 }
 
+/// What competes in a run queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelEntity {
+    /// A task of the host.
+    Task(TaskId),
+    /// A task group, by its number in the kernel library, 1 or more.
+    Group(u32),
+}
+
+impl KernelEntity {
+    /// From a number as in `include/ks.h`; none for `KS_NONE`.
+    pub fn of(number: i32) -> Option<KernelEntity> {
+        match number {
+            0.. => Some(KernelEntity::Task(number as TaskId)),
+            -1 => None,
+            _ => Some(KernelEntity::Group(number.abs_diff(-1))),
+        }
+    }
+}
+
 /// An observer of the kernel's decisions. When a decision is announced, its side effects have not happened yet. An
 /// observer may read the kernel's state, but not change it.
 pub trait KernelObserver {
@@ -42,12 +62,12 @@ pub trait KernelObserver {
     /// numbered as by [`Self::rules`], notes as by [`Self::note_text`].
     fn reasons(&mut self, _tell: &mut dyn FnMut(Reason)) {}
 
-    /// A fair pick on `cpu` begins. `protect`: the protection of the current task counts.
-    fn picking(&mut self, _kernel: &Reader, _cpu: CpuId, _protect: bool) {}
+    /// A fair pick from the queue of a task group on `cpu` begins; 0: from the CPU's own. `protect`: the protection of the
+    /// current entity counts.
+    fn picking(&mut self, _kernel: &Reader, _cpu: CpuId, _group: u32, _protect: bool) {}
 
-    /// A fair pick on `cpu` has ended. `task`: the task that was picked; `None` if none was, or if it is a task group
-    /// or one of the kernel's own tasks.
-    fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _task: Option<TaskId>) {}
+    /// That pick has ended. `None`: it picked nothing, or one of the kernel's own tasks.
+    fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _entity: Option<KernelEntity>) {}
 
     /// A step of a PELT update.
     fn pelt(&mut self, _kernel: &Reader, _update: &KsPelt) {}

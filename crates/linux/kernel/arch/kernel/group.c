@@ -76,6 +76,26 @@ struct css_set *ks_group_set(int number)
 	return &group_of(number)->set;
 }
 
+struct cgroup_subsys_state *ks_group_css(int number)
+{
+	return group_of(number)->css;
+}
+
+int ks_group_number(const struct cgroup_subsys_state *css)
+{
+	return css->id - 1;
+}
+
+int ks_group_parent(int number)
+{
+	return group_of(number)->parent;
+}
+
+int ks_nr_groups(void)
+{
+	return nr_groups;
+}
+
 s32 ks_group_new(s32 number)
 {
 	struct cgroup_subsys_state *parent = group_of(number)->css, *css;

@@ -82,7 +82,7 @@ static void read_task_clamps(struct task_struct *p, struct fg_task *to)
 	to->uclamp_active = 0;
 }
 
-/* The EEVDF members. Returns their FG_TASK_* flags. */
+/* The EEVDF members; to->on_cpu is set. Returns their FG_TASK_* flags. */
 static u32 read_task_deadline(const struct sched_entity *se, struct fg_task *to)
 {
 	u32 flags = 0;
@@ -142,6 +142,9 @@ static void read_task_struct(struct task_struct *p, struct fg_task *to)
 	to->max_allowed_capacity = p->max_allowed_capacity;
 #endif
 	to->weight = scale_load_down(se->load.weight);
+#ifdef KS_HAS_SE_H_LOAD
+	to->h_load = se->h_load.weight;
+#endif
 	to->last_wakee = wakee_number(p);
 	to->wakee_flips = p->wakee_flips;
 	to->wakee_flip_ts = wakee_stamp(p);
@@ -227,38 +230,66 @@ static u64 vruntime_base(const struct cfs_rq *cfs_rq)
 #endif
 }
 
-#ifdef KS_HAS_SUM_SHIFT
-/* From v7.1 on the sum is made with weights of 20 fractional bits; fg_queue's with 10. */
-static s64 sum_of_queued(const struct cfs_rq *cfs_rq)
-{
-	return cfs_rq->sum_w_vruntime * (1 << cfs_rq->sum_shift) / (1 << SCHED_FIXEDPOINT_SHIFT);
-}
-#elif defined(KS_HAS_SUM_W_VRUNTIME)
-static s64 sum_of_queued(const struct cfs_rq *cfs_rq)
-{
-	return cfs_rq->sum_w_vruntime;
-}
-#elif defined(KS_HAS_AVG_VRUNTIME)
-static s64 sum_of_queued(const struct cfs_rq *cfs_rq)
-{
-	return cfs_rq->avg_vruntime;
-}
+/* The weight of an entity in its queue's average: from v7.1 on with all of its fractional bits. */
+#if defined(KS_HAS_SE_H_LOAD)
+#define average_weight(se) ((se)->h_load.weight)
+#elif defined(KS_HAS_SUM_SHIFT)
+#define average_weight(se) ((se)->load.weight)
+#else
+#define average_weight(se) scale_load_down((se)->load.weight)
 #endif
 
-/* The kernel's sum does not include the current entity; fg_cpu.fair.avg_vruntime does. */
-static s64 sum_vruntime(const struct cfs_rq *cfs_rq, u64 base)
+/* What the average is made of. The kernel's sums do not include the current entity; fg_queue's do. */
+static void read_average(const struct cfs_rq *cfs_rq, struct fg_queue *to)
 {
 #if defined(KS_HAS_SUM_W_VRUNTIME) || defined(KS_HAS_AVG_VRUNTIME)
 	const struct sched_entity *curr = cfs_rq->curr;
-	s64 sum = sum_of_queued(cfs_rq);
-
-	if (curr && curr->on_rq)
-		sum += (s64)(curr->vruntime - base) * (s64)scale_load_down(curr->load.weight);
-	return sum;
+#ifdef KS_HAS_SUM_W_VRUNTIME
+	s64 sum = cfs_rq->sum_w_vruntime;
+	u64 weight = cfs_rq->sum_weight;
 #else
-	return 0;
+	s64 sum = cfs_rq->avg_vruntime;
+	u64 weight = cfs_rq->avg_load;
+#endif
+#ifdef KS_HAS_SUM_SHIFT
+	sum *= 1 << cfs_rq->sum_shift;
+	weight <<= cfs_rq->sum_shift;
+#endif
+	if (curr && curr->on_rq) {
+		sum += (s64)(curr->vruntime - to->min_vruntime) * (s64)average_weight(curr);
+		weight += average_weight(curr);
+	}
+	to->avg_vruntime = sum;
+	to->sum_weight = weight;
 #endif
 }
+
+static void read_fair_queue(const struct cfs_rq *cfs_rq, struct fg_queue *to)
+{
+	to->load_weight = scale_load_down(cfs_rq->load.weight);
+	to->min_vruntime = vruntime_base(cfs_rq);
+	read_average(cfs_rq, to);
+}
+
+/* Entities of a queue, a group being one. */
+static u32 nr_entities(const struct cfs_rq *cfs_rq)
+{
+#ifdef KS_HAS_NR_QUEUED
+	return cfs_rq->nr_queued;
+#else
+	return cfs_rq->nr_running;
+#endif
+}
+
+#ifdef KS_HAS_H_LOAD
+/* In jiffies since boot, plus 1; 0: never updated. */
+static u64 h_load_stamp(const struct cfs_rq *cfs_rq)
+{
+	unsigned long stamp = (unsigned long)cfs_rq->last_h_load_update;
+
+	return time_before(stamp, (unsigned long)INITIAL_JIFFIES) ? 0 : read_jiffies(stamp) + 1;
+}
+#endif
 
 static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
 {
@@ -267,9 +298,8 @@ static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
 	to->h_nr_running = nr_fair(cfs_rq);
 	to->idle_h_nr_running = nr_sched_idle(cfs_rq);
 	to->h_nr_delayed = nr_delayed(cfs_rq);
-	to->fair.load_weight = scale_load_down(cfs_rq->load.weight);
-	to->fair.min_vruntime = vruntime_base(cfs_rq);
-	to->fair.avg_vruntime = sum_vruntime(cfs_rq, to->fair.min_vruntime);
+	to->nr_nested = (s32)(nr_fair(cfs_rq) - nr_entities(cfs_rq));
+	read_fair_queue(cfs_rq, &to->fair);
 	read_avg(&cfs_rq->avg, &to->cfs);
 	/* A run queue has only a sum of estimates, in one of the two members. */
 	read_util_est(&cfs_rq->avg, &est);
@@ -280,9 +310,7 @@ static void read_cfs(const struct cfs_rq *cfs_rq, struct fg_cpu *to)
 #endif
 #ifdef KS_HAS_H_LOAD
 	to->h_load = cfs_rq->h_load;
-	/* In jiffies since boot, plus 1; 0: never updated. */
-	to->h_load_stamp = time_before((unsigned long)cfs_rq->last_h_load_update, (unsigned long)INITIAL_JIFFIES) ?
-				   0 : read_jiffies(cfs_rq->last_h_load_update) + 1;
+	to->h_load_stamp = h_load_stamp(cfs_rq);
 #endif
 	to->removed_nr = cfs_rq->removed.nr;
 	to->removed_load = cfs_rq->removed.load_avg;
@@ -414,11 +442,72 @@ void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 	read_idle(rq, to);
 }
 
-/* ---- pointers of a CPU, as task numbers ------------------------------------------------------------------------- */
+/* ---- pointers of a CPU, as numbers ------------------------------------------------------------------------------ */
 
 static s32 buddy_number(const struct sched_entity *se)
 {
 	return se && entity_is_task(se) ? ks_task_number(task_of((struct sched_entity *)se)) : KS_NONE;
+}
+
+#ifdef CONFIG_FAIR_GROUP_SCHED
+/* The number of the group whose run queue this is. */
+static s32 queue_group(const struct cfs_rq *cfs_rq)
+{
+	return ks_group_number(&cfs_rq->tg->css);
+}
+
+/* KS_GROUP() for a task group. */
+static s32 entity_number(const struct sched_entity *se)
+{
+	return se && !entity_is_task(se) ? KS_GROUP(queue_group(se->my_q)) : buddy_number(se);
+}
+
+/* The current task of the fair class, below the current entity of the root run queue. */
+static const struct sched_entity *fair_current(const struct rq *rq)
+{
+	const struct sched_entity *se = rq->cfs.curr;
+
+	while (se && !entity_is_task(se))
+		se = se->my_q->curr;
+	return se;
+}
+
+static struct task_group *read_tg(s32 group)
+{
+	return container_of(ks_group_css(group), struct task_group, css);
+}
+#else
+static s32 queue_group(const struct cfs_rq *cfs_rq)
+{
+	return 0;
+}
+
+static s32 entity_number(const struct sched_entity *se)
+{
+	return buddy_number(se);
+}
+
+static const struct sched_entity *fair_current(const struct rq *rq)
+{
+	return rq->cfs.curr;
+}
+#endif
+
+static struct cfs_rq *read_cfs_rq(s32 cpu, s32 group)
+{
+	struct rq *rq = read_rq(cpu);
+
+#ifndef CONFIG_FAIR_GROUP_SCHED
+	return &rq->cfs;
+#else
+	if (!group)
+		return &rq->cfs;
+#ifdef KS_HAS_TG_CFS_RQ
+	return tg_cfs_rq(read_tg(group), cpu_of(rq));
+#else
+	return read_tg(group)->cfs_rq[cpu_of(rq)];
+#endif
+#endif
 }
 
 static void read_refs(s32 cpu, struct ks_cpu_refs *to)
@@ -427,7 +516,7 @@ static void read_refs(s32 cpu, struct ks_cpu_refs *to)
 	const struct task_struct *curr = rcu_access_pointer(rq->curr);
 
 	to->curr = curr == rq->idle ? KS_NONE : ks_task_number(curr);
-	to->fair_curr = rq->cfs.curr ? buddy_number(rq->cfs.curr) : KS_NONE;
+	to->fair_curr = buddy_number(fair_current(rq));
 	to->curr_is_own = curr != rq->idle && to->curr == KS_NONE;
 	to->next = KS_NONE;
 	to->last = KS_NONE;
@@ -441,19 +530,34 @@ static void read_refs(s32 cpu, struct ks_cpu_refs *to)
 #endif
 }
 
-static u32 read_queue(s32 cpu, s32 *to, u32 max)
+static u32 read_queue(s32 cpu, s32 group, s32 *to, u32 max)
 {
-	const struct rb_node *node = rb_first_cached(&read_rq(cpu)->cfs.tasks_timeline);
+	const struct rb_node *node = rb_first_cached(&read_cfs_rq(cpu, group)->tasks_timeline);
 	u32 n = 0;
 
 	for (; node; node = rb_next(node), n++) {
 		if (n < max)
-			to[n] = buddy_number(rb_entry(node, struct sched_entity, run_node));
+			to[n] = entity_number(rb_entry(node, struct sched_entity, run_node));
 	}
 	return n;
 }
 
-/* cfs_tasks also holds tasks of task groups. They are not named: fg_cpu does not have their groups' loads. */
+static void read_queue_refs(s32 cpu, s32 group, struct ks_queue_refs *to)
+{
+	const struct cfs_rq *cfs_rq = read_cfs_rq(cpu, group);
+
+	to->next = KS_NONE;
+	to->last = KS_NONE;
+	to->skip = KS_NONE;
+#ifdef KS_HAS_BUDDY_NEXT
+	to->next = entity_number(cfs_rq->next);
+#endif
+#ifdef KS_HAS_BUDDY_LAST
+	to->last = entity_number(cfs_rq->last);
+	to->skip = entity_number(cfs_rq->skip);
+#endif
+}
+
 static u32 read_movable(s32 cpu, s32 *to, u32 max)
 {
 	const struct rq *rq = read_rq(cpu);
@@ -462,11 +566,121 @@ static u32 read_movable(s32 cpu, s32 *to, u32 max)
 
 	list_for_each_entry_reverse(p, &rq->cfs_tasks, se.group_node) {
 		if (n < max)
-			to[n] = cfs_rq_of(&p->se) == &rq->cfs ? ks_task_number(p) : KS_NONE;
+			to[n] = ks_task_number(p);
 		n++;
 	}
 	return n;
 }
+
+/* ---- task groups ------------------------------------------------------------------------------------------------ */
+
+#ifdef CONFIG_FAIR_GROUP_SCHED
+static u32 read_nr_groups(void)
+{
+	return ks_nr_groups();
+}
+
+static s32 read_group_of(s32 task)
+{
+	return ks_group_number(&task_group(ks_task(task))->css);
+}
+
+static s32 read_task_group(s32 group, struct fg_tg *to)
+{
+	struct task_group *tg = read_tg(group);
+
+	to->shares = tg->shares;
+	to->load_avg = atomic_long_read(&tg->load_avg);
+#ifdef KS_HAS_TG_RUNNABLE_AVG
+	to->runnable_avg = atomic_long_read(&tg->runnable_avg);
+#endif
+#ifdef KS_HAS_TG_IDLE
+	to->idle = tg->idle > 0;
+#endif
+	return ks_group_parent(group);
+}
+
+/* The entity of this run queue that has the CPU, itself or by a task in it. */
+#ifdef KS_HAS_SE_H_LOAD
+#define current_entity(cfs_rq) ((cfs_rq)->h_curr)
+#else
+#define current_entity(cfs_rq) ((cfs_rq)->curr)
+#endif
+
+/* The entity of a group, where its run queue is cfs_rq. */
+static void read_group_entity(const struct cfs_rq *cfs_rq, const struct sched_entity *se, struct fg_task *to)
+{
+	to->policy = SCHED_NORMAL;
+#ifdef KS_HAS_TG_IDLE
+	to->policy = cfs_rq->tg->idle > 0 ? SCHED_IDLE : SCHED_NORMAL;
+#endif
+	to->cpu = cpu_of(rq_of((struct cfs_rq *)cfs_rq));
+	to->on_rq = se->on_rq != 0;
+	to->on_cpu = current_entity(cfs_rq) != NULL;
+	to->weight = scale_load_down(se->load.weight);
+	to->shares = se->load.weight;
+	to->vruntime = se->vruntime;
+	to->exec_start = se->exec_start;
+	to->sum_exec = se->sum_exec_runtime;
+	to->prev_sum_exec = se->prev_sum_exec_runtime;
+	to->flags = read_task_deadline(se, to);
+	/* Its slice is the shortest of its queue's, not one that it asked for. */
+	to->custom_slice = 0;
+	read_avg(&se->avg, &to->avg);
+}
+
+static void read_task_group_cpu(s32 group, s32 cpu, struct fg_tg_cpu *to)
+{
+	const struct cfs_rq *cfs_rq = read_cfs_rq(cpu, group);
+	const struct sched_entity *se;
+
+#ifdef KS_HAS_TG_CFS_RQ
+	se = tg_se(read_tg(group), cpu);
+#else
+	se = read_tg(group)->se[cpu];
+#endif
+	read_fair_queue(cfs_rq, &to->queue);
+	read_group_entity(cfs_rq, se, &to->entity);
+	read_avg(&cfs_rq->avg, &to->avg);
+	to->load_shares = cfs_rq->load.weight;
+	to->h_nr_running = nr_fair(cfs_rq);
+	to->h_nr_delayed = nr_delayed(cfs_rq);
+	to->nr_nested = (s32)(nr_fair(cfs_rq) - nr_entities(cfs_rq));
+	to->runnable = se->runnable_weight;
+	to->propagate = cfs_rq->propagate != 0;
+	to->propagate_sum = cfs_rq->prop_runnable_sum;
+	to->removed_nr = cfs_rq->removed.nr;
+	to->removed_load = cfs_rq->removed.load_avg;
+	to->removed_runnable = cfs_rq->removed.runnable_avg;
+	to->removed_util = cfs_rq->removed.util_avg;
+	to->contribution = cfs_rq->tg_load_avg_contrib;
+#ifdef KS_HAS_TG_RUNNABLE_AVG
+	to->runnable_contribution = cfs_rq->tg_runnable_avg_contrib;
+#endif
+	to->h_load = cfs_rq->h_load;
+	to->h_load_stamp = h_load_stamp(cfs_rq);
+}
+#else
+/* Groups do not compete: nothing is known of them here. */
+static u32 read_nr_groups(void)
+{
+	return 1;
+}
+
+static s32 read_group_of(s32 task)
+{
+	return 0;
+}
+
+static s32 read_task_group(s32 group, struct fg_tg *to)
+{
+	return KS_NONE;
+}
+
+static void read_task_group_cpu(s32 group, s32 cpu, struct fg_tg_cpu *to)
+{
+}
+#endif
 
 static u64 read_irq_time(s32 cpu)
 {
@@ -818,7 +1032,12 @@ const struct ks_read ks_reader = {
 	.domain = read_domain,
 	.groups = read_groups,
 	.queue = read_queue,
+	.queue_refs = read_queue_refs,
 	.movable = read_movable,
+	.nr_groups = read_nr_groups,
+	.group_of = read_group_of,
+	.group = read_task_group,
+	.group_cpu = read_task_group_cpu,
 	.energy = read_energy,
 	.governor = ks_read_governor,
 	.governor_cpu = ks_read_governor_cpu,
@@ -835,4 +1054,6 @@ const struct ks_read ks_reader = {
 	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits),
 	.sizeof_opp = sizeof(struct fg_opp),
 	.sizeof_sugov = sizeof(struct fg_sugov),
+	.sizeof_tg = sizeof(struct fg_tg),
+	.sizeof_tg_cpu = sizeof(struct fg_tg_cpu),
 };

@@ -119,6 +119,10 @@ void ks_init_groups(void);
 int ks_group_new(int parent);
 int ks_group_write(int group, const char *file, const char *value);
 struct css_set *ks_group_set(int group);
+struct cgroup_subsys_state *ks_group_css(int group);
+int ks_group_number(const struct cgroup_subsys_state *css);
+int ks_group_parent(int group);	/* KS_NONE: of the root group */
+int ks_nr_groups(void);	/* with the root group */
 
 /* ---- ks_core.c ------------------------------------------------------------------------------------------------- */
 
