@@ -387,6 +387,7 @@ def build_kernel(
     name: str | None,
     config: str | PathLike[str] | None,
     set: list[str],
+    debug: bool,
     jobs: int | None,
 ) -> tuple[str, bool]: ...
 def machines() -> list[str]: ...

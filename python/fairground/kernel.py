@@ -38,6 +38,7 @@ def kernel_build(
     name: str | None = None,
     config: str | PathLike[str] | None = None,
     options: dict[str, str] | None = None,
+    debug: bool = False,
     jobs: int | None = None,
 ) -> str:
     """Build the scheduler of a kernel's source tree; does nothing if it is built and the tree unchanged.
@@ -55,6 +56,8 @@ def kernel_build(
         A kernel's ``.config``: its options of the scheduler are used.
     options : dict of str to str, optional
         Options that override the ``.config``, e.g. ``{"CONFIG_HZ": "1000"}``.
+    debug : bool, optional
+        Also check locks, lists and sleeping in atomic context: what is wrong ends the run with the reason.
     jobs : int, optional
         Parallel jobs. Default: as many as CPUs.
 
@@ -75,6 +78,7 @@ def kernel_build(
         "name": name,
         "config": None if config is None else os.fspath(config),
         "set": [f"{option}={value}" for option, value in (options or {}).items()],
+        "debug": debug,
         "jobs": jobs,
     }
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -48,18 +48,19 @@ fn table(kernels: &[BuiltKernel]) -> Table {
 /// Builds the scheduler of a source tree in this process. Returns its name, and whether anything was built. Only the
 /// end of this process stops it; `fairground.kernel_build` starts a process for it.
 #[pyfunction]
-#[pyo3(signature = (tree, name, config, set, jobs))]
+#[pyo3(signature = (tree, name, config, set, debug, jobs))]
 pub fn build_kernel(
     py: Python<'_>,
     tree: PathBuf,
     name: Option<String>,
     config: Option<PathBuf>,
     set: Vec<String>,
+    debug: bool,
     jobs: Option<i64>,
 ) -> PyResult<(String, bool)> {
     let threads = |jobs| usize::try_from(jobs).ok().and_then(NonZeroUsize::new);
     let jobs = jobs.map(|jobs| threads(jobs).ok_or_else(|| refused("jobs: expected 1 or more"))).transpose()?;
-    let request = Request { tree, name, config, set, jobs };
+    let request = Request { tree, name, config, set, debug, jobs };
     let built = py.detach(|| Kernels::user()?.build(&request, &mut |_| {})).map_err(input)?;
     Ok((built.kernel.name, built.made))
 }

@@ -47,6 +47,9 @@ pub struct Build {
     /// A kernel's .config; its options that concern the scheduler are used
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Also check locks, lists and sleeping in atomic context: what is wrong ends the run with the reason
+    #[arg(long)]
+    debug: bool,
     /// Parallel jobs [default: as many as CPUs]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -71,10 +74,10 @@ impl KernelCommand {
 
 impl Build {
     fn run(self) -> Result<End, Failure> {
-        let Build { tree, name, config, jobs, set } = self;
+        let Build { tree, name, config, debug, jobs, set } = self;
         let steps = Steps::new();
         let mut tell = |step: Step| steps.tell(&step.to_string());
-        let built = Kernels::user()?.build(&Request { tree, name, config, set, jobs }, &mut tell)?;
+        let built = Kernels::user()?.build(&Request { tree, name, config, set, debug, jobs }, &mut tell)?;
         drop(steps);
         let how = if built.made { "built" } else { "unchanged" };
         print(&summary(&built.kernel, how))?;
@@ -114,7 +117,9 @@ fn options(record: &Record) -> String {
     let models = ["RT", "LAZY", "VOLUNTARY", "NONE"].map(|model| format!("CONFIG_PREEMPT_{model}"));
     let model = models.iter().find(|m| record.options.contains_key(*m)).map_or("CONFIG_PREEMPT", String::as_str);
     let model = model.trim_start_matches("CONFIG_");
-    format!("HZ {}, up to {} CPUs, {model}", record.hz, record.nr_cpus)
+    let debug =
+        if record.options.contains_key("CONFIG_DEBUG_LOCK_ALLOC") { ", with checks of a debug build" } else { "" };
+    format!("HZ {}, up to {} CPUs, {model}{debug}", record.hz, record.nr_cpus)
 }
 
 fn list(format: ListFormat) -> Result<(), Failure> {

@@ -89,6 +89,7 @@ fn a_broken_tree_fails_with_the_reason_and_nothing_else_does() {
     let Some(bench) = Bench::new() else { return };
     bench.builds(Some("plain.so"));
     each_failure_ends_its_own_runs_and_no_others(&bench);
+    a_debug_build_checks_locks_lists_and_allocations(&bench);
     what_does_not_compile_is_told_by_the_users_own_file_and_line(&bench);
     a_function_of_another_name_is_not_observable_and_all_else_works(&bench);
     machines_and_tick_rates_that_a_kernel_was_not_built_for_are_refused(&bench);
@@ -139,6 +140,54 @@ fn each_failure_ends_its_own_runs_and_no_others(bench: &Bench) {
         let failed = |sched: &str| said.matches(&format!("run failed: {sched} seed")).count();
         assert_eq!((failed("linux:mine"), failed("linux:./plain.so"), failed("fair:v6.12")), (2, 0, 0), "{said}");
         assert!(ran.stdout.contains("fair:v6.12"), "{}", ran.stdout);
+    }
+}
+
+/// What every build lets pass, or ends for another reason.
+fn a_debug_build_checks_locks_lists_and_allocations(bench: &Bench) {
+    let locks = "static DEFINE_RAW_SPINLOCK(a); static DEFINE_RAW_SPINLOCK(b);";
+    let failures = [
+        (
+            "kfree(kmalloc(prev_cpu + 1, GFP_KERNEL));".to_string(),
+            "an allocation that may sleep while 1 spinlock is held",
+        ),
+        ("lockdep_assert_rq_held(cpu_rq(prev_cpu));".into(), "the kernel warns: WARNING at kernel/sched/"),
+        (
+            format!(
+                "{locks} raw_spin_lock(&a); raw_spin_lock(&b); raw_spin_unlock(&b); raw_spin_unlock(&a); \
+                 raw_spin_lock(&b); raw_spin_lock(&a); raw_spin_unlock(&a); raw_spin_unlock(&b);"
+            ),
+            "a is taken while b is held; before, they were taken in the other order",
+        ),
+        (
+            "struct rq_flags rf; struct rq *other = cpu_rq(prev_cpu); rq_lock(other, &rf); raw_spin_rq_unlock(other);"
+                .into(),
+            "is released that is pinned",
+        ),
+        (
+            "struct list_head head, entry; INIT_LIST_HEAD(&head); list_add(&entry, &head); list_add(&entry, &head);"
+                .into(),
+            "list_add double add",
+        ),
+    ];
+    for (code, reason) in failures {
+        bench.patch(&code);
+        let built = bench.build("--name checked --debug");
+        assert_eq!(
+            (built.code, built.stdout.contains("checks of a debug build")),
+            (0, true),
+            "{code}: {}",
+            built.stderr
+        );
+        let ran = bench.run("run hikey960 sched-pipe:loops=50 --sched linux:checked");
+        assert_eq!(ran.code, 1, "{code}: {}", ran.stdout);
+        assert!(flat(&ran.stderr).contains(reason), "{code}: no {reason:?} in {}", ran.stderr);
+    }
+    bench.patch("");
+    assert_eq!(bench.build("--name checked --debug").code, 0);
+    for workload in ["sched-pipe:loops=200", "periodic:tasks=12,duty=25,duration=0.1"] {
+        let ran = bench.run(&format!("run hikey960 {workload} --governor schedutil --sched linux:checked"));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
     }
 }
 

@@ -235,8 +235,17 @@ struct cache {
 	size_t size;
 };
 
-/* Names from v5.4 on. Further arguments (flags, node, caller) are ignored. */
-#define ALLOC(name) void *name(size_t size); void *name(size_t size) { return zalloc(size); }
+void ks_may_alloc(unsigned int flags);	/* arch/kernel/sleep.c: ends a debug build's run if it may not */
+
+static void *zalloc_with(size_t size, unsigned int flags)
+{
+	ks_may_alloc(flags);
+	return zalloc(size);
+}
+
+/* Names from v5.4 on. Further arguments (node, caller) are ignored. */
+#define ALLOC(name) void *name(size_t size, unsigned int flags); \
+	void *name(size_t size, unsigned int flags) { return zalloc_with(size, flags); }
 ALLOC(__kmalloc)
 ALLOC(__kmalloc_noprof)
 ALLOC(__kmalloc_node)
@@ -246,28 +255,42 @@ ALLOC(__kmalloc_large_node_noprof)
 ALLOC(kmalloc_large)
 ALLOC(kmalloc_large_node)
 ALLOC(kmalloc_order)
-ALLOC(kvmalloc_node)
-ALLOC(kvmalloc_node_noprof)
-ALLOC(__kvmalloc_node_noprof)
-ALLOC(vmalloc)
-ALLOC(vzalloc)
-ALLOC(vmalloc_noprof)
-ALLOC(vzalloc_noprof)
 ALLOC(__kmalloc_node_track_caller)
 ALLOC(__kmalloc_node_track_caller_noprof)
 
-/* Allocators whose first argument is a cache or a device, and whose last is the size. */
-#define ALLOC_AT(name, ...) void *name(void *cache, ##__VA_ARGS__, size_t size); \
-	void *name(void *cache, ##__VA_ARGS__, size_t size) { (void)cache; return zalloc(size); }
-ALLOC_AT(devm_kmalloc)
-ALLOC_AT(kmalloc_trace, unsigned int flags)
-ALLOC_AT(__kmalloc_cache_noprof, unsigned int flags)
-ALLOC_AT(kmem_cache_alloc_trace, unsigned int flags)
-ALLOC_AT(kmalloc_node_trace, unsigned int flags, int node)
-ALLOC_AT(__kmalloc_cache_node_noprof, unsigned int flags, int node)
-ALLOC_AT(kmem_cache_alloc_node_trace, unsigned int flags, int node)
+/* Flags are elsewhere, or there are none. */
+#define ALLOC_ANY(name) void *name(size_t size); void *name(size_t size) { return zalloc(size); }
+ALLOC_ANY(kvmalloc_node)
+ALLOC_ANY(kvmalloc_node_noprof)
+ALLOC_ANY(__kvmalloc_node_noprof)
+ALLOC_ANY(vmalloc)
+ALLOC_ANY(vzalloc)
+ALLOC_ANY(vmalloc_noprof)
+ALLOC_ANY(vzalloc_noprof)
 
-#define ALLOC_CACHE(name) void *name(struct cache *c); void *name(struct cache *c) { return zalloc(c->size); }
+void *devm_kmalloc(void *device, size_t size, unsigned int flags);
+void *devm_kmalloc(void *device, size_t size, unsigned int flags)
+{
+	(void)device;
+	return zalloc_with(size, flags);
+}
+
+/* Allocators whose first argument is a cache, and whose last is the size. */
+#define ALLOC_AT(name, ...) void *name(void *cache, unsigned int flags, ##__VA_ARGS__, size_t size); \
+	void *name(void *cache, unsigned int flags, ##__VA_ARGS__, size_t size)	\
+	{									\
+		(void)cache;							\
+		return zalloc_with(size, flags);				\
+	}
+ALLOC_AT(kmalloc_trace)
+ALLOC_AT(__kmalloc_cache_noprof)
+ALLOC_AT(kmem_cache_alloc_trace)
+ALLOC_AT(kmalloc_node_trace, int node)
+ALLOC_AT(__kmalloc_cache_node_noprof, int node)
+ALLOC_AT(kmem_cache_alloc_node_trace, int node)
+
+#define ALLOC_CACHE(name) void *name(struct cache *c, unsigned int flags); \
+	void *name(struct cache *c, unsigned int flags) { return zalloc_with(c->size, flags); }
 ALLOC_CACHE(kmem_cache_alloc)
 ALLOC_CACHE(kmem_cache_alloc_noprof)
 ALLOC_CACHE(kmem_cache_alloc_node)

@@ -222,6 +222,8 @@ impl Config {
 pub(super) struct ConfigRequest {
     /// Of the user's file: what concerns the scheduler and can be hosted.
     imported: Config,
+    /// What a debug build sets over that; empty for others.
+    debug: Config,
     set: Config,
     /// What of the file cannot be had, and why; `got` is known after Kconfig.
     not_hosted: Vec<(String, String, String)>,
@@ -232,6 +234,14 @@ pub(super) struct ConfigRequest {
 }
 
 impl ConfigRequest {
+    /// The same for a debug build: the options of `debug.config`.
+    pub fn with_debug(mut self, is_debug: bool) -> Result<ConfigRequest, BuildError> {
+        if is_debug {
+            self.debug = Config::parse("debug.config", embedded::text("debug.config"))?;
+        }
+        Ok(self)
+    }
+
     /// `given`: the user's `.config`; `set`: what overrides it; `of_scheduler`: options that the tree's scheduler
     /// names and that have a default.
     pub fn new(given: &Config, set: Config, of_scheduler: BTreeSet<String>) -> Result<ConfigRequest, BuildError> {
@@ -271,7 +281,8 @@ impl ConfigRequest {
 
     /// The fragment with `defaults`, the tree's own values of what is [`Self::undecided`].
     pub fn fragment_with(&self, defaults: &Config) -> Result<String, BuildError> {
-        Ok(base()?.overridden_by(defaults).overridden_by(&self.imported).overridden_by(&self.set).to_text())
+        let ours = base()?.overridden_by(defaults);
+        Ok(ours.overridden_by(&self.imported).overridden_by(&self.debug).overridden_by(&self.set).to_text())
     }
 
     /// Options that take the tree's default: its scheduler has them, Fairground does not know them, and the user says
@@ -285,6 +296,7 @@ impl ConfigRequest {
     pub fn relevant(&self, built: &Config) -> Config {
         let mut relevant = built.relevant();
         relevant.0.extend(built.only(&self.new).0);
+        relevant.0.extend(built.only(&self.debug.names().map(String::from).collect()).0);
         relevant
     }
 
@@ -294,6 +306,13 @@ impl ConfigRequest {
         let text =
             |name, value, got| format!("CONFIG_{name}={value}, the tree's default, is {got} here: {DEFAULT_LOST}");
         lost.map(|(name, value)| text(name, value, built.get(name))).collect()
+    }
+
+    /// What a debug build asked for in vain, a sentence each.
+    pub fn lost_checks(&self, built: &Config) -> Vec<String> {
+        let asked = self.debug.0.iter().filter(|(name, _)| !self.set.0.contains_key(*name));
+        let lost = asked.filter(|(name, value)| built.get(name) != value.as_str());
+        lost.map(|(name, _)| format!("CONFIG_{name} of --debug is off: this tree does not have it")).collect()
     }
 
     /// Refuses an option of `--set` that the tree does not have.
@@ -311,7 +330,8 @@ impl ConfigRequest {
     pub fn number(&self) -> String {
         let foreign = self.not_hosted.iter().map(|(name, value, _)| format!("{name}={value}\n")).collect::<String>();
         let new = self.new.iter().map(|name| format!("{name}\n")).collect::<String>();
-        let parts = [self.imported.to_text(), self.set.to_text(), foreign, new, self.unrelated.to_string()];
+        let debug = self.debug.to_text();
+        let parts = [self.imported.to_text(), debug, self.set.to_text(), foreign, new, self.unrelated.to_string()];
         inputs::digest(&[], &parts.each_ref().map(String::as_str))
     }
 
@@ -503,6 +523,25 @@ mod tests {
         let ignored = wanted.ignored(&built).unwrap();
         assert_eq!(ignored.len(), 1);
         assert_eq!((ignored[0].wanted.as_str(), ignored[0].got.as_str()), ("768", "512"));
+    }
+
+    #[test]
+    fn a_debug_build_sets_its_options_over_the_file_and_under_set() {
+        let set = Config::from_settings(&["CONFIG_DEBUG_LIST=n".into()]).unwrap();
+        let given = parse("CONFIG_HZ_1000=y\n");
+        let plain = request(&given, set.clone());
+        let debug = request(&given, set).with_debug(true).unwrap();
+        let fragment = debug.fragment().unwrap();
+        for line in ["CONFIG_HZ_1000=y\n", "CONFIG_DEBUG_ATOMIC_SLEEP=y\n", "# CONFIG_DEBUG_LIST is not set\n"] {
+            assert!(fragment.contains(line), "{line}: {fragment}");
+        }
+        assert!(!plain.fragment().unwrap().contains("DEBUG_ATOMIC_SLEEP"));
+        assert_ne!(plain.number(), debug.number());
+        let built = parse("CONFIG_DEBUG_ATOMIC_SLEEP=y\nCONFIG_SMP=y\n");
+        assert_eq!(debug.relevant(&built), parse("CONFIG_DEBUG_ATOMIC_SLEEP=y\n"));
+        let lost = debug.lost_checks(&built);
+        assert_eq!(lost, ["CONFIG_DEBUG_LOCK_ALLOC of --debug is off: this tree does not have it"]);
+        assert_eq!(plain.lost_checks(&built), Vec::<String>::new());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Errors of kernel builds, each with what the user can do about it.
 
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use miette::Diagnostic;
@@ -22,6 +23,7 @@ pub struct StubbedSymbol {
 pub enum BuildError {
     /// A file of the tree, of the cache or of the user.
     #[error("cannot {doing} {}: {cause}", path.display())]
+    #[diagnostic(help("{}", advice(doing, cause)))]
     File {
         /// What was tried: `read`, `write`, ...
         doing: &'static str,
@@ -154,6 +156,26 @@ pub enum BuildError {
         /// The options with their values; names with `CONFIG_`.
         options: Vec<(String, String)>,
     },
+    /// A tree of which parts are missing, so that it does not build.
+    #[error("{} was not unpacked whole: it lacks {}; {}", tree.display(), missing.join(", "), first_line(error))]
+    #[diagnostic(help("unpack or check out the whole tree again"))]
+    NotWhole {
+        /// Path of the tree.
+        tree: PathBuf,
+        /// Directories that every release has and this tree has not.
+        missing: Vec<&'static str>,
+        /// The error of the step that failed.
+        error: Box<BuildError>,
+    },
+    /// A tree of a release that was never tried does not build.
+    #[error("{outside}; {}", first_line(error))]
+    #[diagnostic(help("give a tree of a release in between; {}", own_help(error)))]
+    OutsideOfRange {
+        /// What is said of the release.
+        outside: String,
+        /// The error of the step that failed.
+        error: Box<BuildError>,
+    },
     /// No kernel of that name.
     #[error("unknown kernel `linux:{name}`")]
     #[diagnostic(help("{help}"))]
@@ -196,6 +218,31 @@ fn packages(missing: &[(&str, &str)]) -> String {
 fn uses(symbols: &[StubbedSymbol]) -> String {
     let line = |s: &StubbedSymbol| format!("\n  {}, used by {}", s.symbol, s.used_by.join(", "));
     symbols.iter().map(line).collect()
+}
+
+/// What to do about an error of the system.
+fn advice(doing: &str, cause: &std::io::Error) -> &'static str {
+    match (cause.kind(), doing) {
+        (ErrorKind::StorageFull | ErrorKind::QuotaExceeded, _) => {
+            "free some space, or set FAIRGROUND_CACHE to a directory with 100 MB to spare for each kernel"
+        }
+        (ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, "create" | "write" | "remove" | "link") => {
+            "set FAIRGROUND_CACHE to a directory that you may write to; the tree itself is only read"
+        }
+        (ErrorKind::PermissionDenied, _) => "the tree and the cache must be readable for you",
+        (ErrorKind::NotFound, _) => "look whether the path is right; a tree must be unpacked whole",
+        _ => "look at that file or directory and its file system",
+    }
+}
+
+/// The first line of an error that says something: what follows is for those who look for more.
+fn first_line(error: &BuildError) -> String {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim);
+    match (lines.next(), lines.next()) {
+        (Some(title), Some(first)) if title.ends_with(':') => format!("{title} {first}"),
+        (title, _) => title.unwrap_or_default().into(),
+    }
 }
 
 fn own_help(error: &BuildError) -> String {

@@ -45,6 +45,8 @@ pub struct Request {
     pub config: Option<PathBuf>,
     /// Settings `CONFIG_X=v`, which override those of the file.
     pub set: Vec<String>,
+    /// Also build checks of locks, lists and sleeping in atomic context, which make runs slower.
+    pub debug: bool,
     /// Parallel jobs; none: as many as CPUs.
     pub jobs: Option<NonZeroUsize>,
 }
@@ -95,7 +97,7 @@ impl Kernels {
         let tree = Tree::open(&request.tree)?;
         let name = request.name.clone().unwrap_or_else(|| tree.default_name());
         check_name(&name)?;
-        let result = self.build_as(&name, &tree, request, tell);
+        let result = self.build_as(&name, &tree, request, tell).map_err(|error| tree.blame(error));
         match &result {
             Ok(_) => self.clear_failure(&name)?,
             Err(error) => self.note_failure(&name, error),
@@ -115,7 +117,7 @@ impl Kernels {
         let given = request.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
         let set = Config::from_settings(&request.set)?;
         let offered = Options::scan(&tree.path)?;
-        let wanted = ConfigRequest::new(&given, set, offered.of_scheduler(&tree.path)?)?;
+        let wanted = ConfigRequest::new(&given, set, offered.of_scheduler(&tree.path)?)?.with_debug(request.debug)?;
         wanted.check_set(&offered)?;
         tools::check()?;
         let plan = Plan::new(tree, wanted)?;
@@ -259,6 +261,7 @@ impl Job<'_> {
     /// What of the tree is not in the library.
     fn warnings(&self, built: &Built, inputs: &[Input], left_out: &[Input]) -> Result<Vec<String>, BuildError> {
         let mut warnings = self.plan.wanted.lost_defaults(&self.defaults(), &built.config);
+        warnings.extend(self.plan.wanted.lost_checks(&built.config));
         warnings.extend(tree::outside_of_range(&self.plan.tree.release));
         for object in &built.listed.not_built {
             warnings.push(format!("{SCHED}/{object} is compiled, although the tree's own makefile does not list it"));

@@ -9,6 +9,13 @@ use super::files;
 const NEEDED: [&str; 5] =
     ["Kconfig", "scripts/Kconfig.include", "include/linux/sched.h", "kernel/sched/sched.h", "kernel/sched/fair.c"];
 
+/// Directories of every release, in the order in which archives hold them. Most are not needed; but where a build fails and
+/// one of them is missing the tree is not whole.
+const PARTS: [&str; 18] = [
+    "arch", "block", "certs", "crypto", "drivers", "fs", "include", "init", "ipc", "kernel", "lib", "mm", "net",
+    "scripts", "security", "sound", "usr", "virt",
+];
+
 /// Most that is read of a top Makefile, bytes.
 const MAKEFILE_LIMIT: u64 = 4 << 20;
 
@@ -43,6 +50,27 @@ impl Tree {
                 missing.insert(0, what.to_string());
                 Err(not_a_tree(missing))
             }
+        }
+    }
+
+    /// The error of a build, with what of the tree is its likely cause: that it is not whole, or of a release that was
+    /// never tried.
+    pub fn blame(&self, error: BuildError) -> BuildError {
+        let may_follow = match &error {
+            BuildError::File { path, .. } => path.starts_with(&self.path),
+            BuildError::Make { .. } | BuildError::Probes { .. } | BuildError::Unresolved { .. } => true,
+            BuildError::WithDefaults { .. } | BuildError::Load { .. } => true,
+            _ => false,
+        };
+        if !may_follow {
+            return error;
+        }
+        let missing: Vec<&str> = PARTS.into_iter().filter(|part| !self.path.join(part).is_dir()).collect();
+        let error = Box::new(error);
+        match (missing.is_empty(), outside_of_range(&self.release)) {
+            (false, _) => BuildError::NotWhole { tree: self.path.clone(), missing, error },
+            (true, Some(outside)) => BuildError::OutsideOfRange { outside, error },
+            (true, None) => *error,
         }
     }
 
@@ -112,6 +140,42 @@ mod tests {
     fn a_directory_that_is_not_there_is_named() {
         let error = Tree::open(Path::new("/nowhere/linux")).unwrap_err().to_string();
         assert!(error.contains("cannot open /nowhere/linux"), "{error}");
+    }
+
+    fn failed() -> BuildError {
+        let what = "../kernel/bounds.c:2: fatal error: linux/x.h: No such file\nand 1 more error".into();
+        BuildError::Make { step: "compiling", what, log: "/log".into() }
+    }
+
+    fn whole(version: &str) -> tempfile::TempDir {
+        let dir = fake::tree(version);
+        PARTS.iter().for_each(|part| fake::write(dir.path(), &format!("{part}/Makefile"), ""));
+        dir
+    }
+
+    #[test]
+    fn a_half_unpacked_tree_is_the_cause_of_whatever_fails_in_it() {
+        let dir = whole("VERSION = 6\nPATCHLEVEL = 12\n");
+        std::fs::remove_dir_all(dir.path().join("usr")).unwrap();
+        std::fs::remove_dir_all(dir.path().join("virt")).unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        let error = tree.blame(failed()).to_string();
+        let expected =
+            "was not unpacked whole: it lacks usr, virt; compiling failed: ../kernel/bounds.c:2: fatal error: \
+                        linux/x.h: No such file";
+        assert!(error.ends_with(expected), "{error}");
+        let full = BuildError::Full { step: "linking", cache: "/cache".into() };
+        assert!(tree.blame(full).to_string().starts_with("linking failed: the file system"));
+    }
+
+    #[test]
+    fn a_release_outside_of_the_range_is_the_cause_of_what_fails_in_a_whole_tree() {
+        let (old, new) = (whole("VERSION = 4\nPATCHLEVEL = 19\n"), whole("VERSION = 6\nPATCHLEVEL = 12\n"));
+        let error = Tree::open(old.path()).unwrap().blame(failed()).to_string();
+        assert!(error.starts_with("release 4.19 lies outside v5.10 to v7.3"), "{error}");
+        assert!(error.contains("; compiling failed: ../kernel/bounds.c:2") && !error.contains('\n'), "{error}");
+        let error = Tree::open(new.path()).unwrap().blame(failed()).to_string();
+        assert!(error.starts_with("compiling failed:"), "{error}");
     }
 
     #[test]

@@ -26,11 +26,21 @@ void ks_may_sleep(const char *what)
 	ks_fault(KS_FAULT_SLEEP, text);
 }
 
+/* An allocation with these flags. A debug build minds where. */
+void ks_may_alloc(unsigned int flags)
+{
+	if (IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP) && gfpflags_allow_blocking((__force gfp_t)flags))
+		ks_may_sleep("an allocation that may sleep");
+}
+
 /* ---- mutexes: the owner is the struct's first member in all trees ------------------------------------------------ */
 
 struct ks_mutex {
 	struct task_struct *owner;
 };
+
+/* Of the tree's struct, for who asserts that a mutex is held. The order of mutexes is not checked: hence as if tried. */
+#define MAP(m) (&((struct mutex *)(m))->dep_map)
 
 static void take(struct ks_mutex *m)
 {
@@ -39,6 +49,7 @@ static void take(struct ks_mutex *m)
 	if (m->owner)
 		ks_lock_fault("a mutex is locked that another task holds");
 	m->owner = current;
+	mutex_acquire(MAP(m), 0, 1, _RET_IP_);
 }
 
 #define LOCK(type, result, name)			\
@@ -57,15 +68,19 @@ LOCK(int, 0, mutex_lock_interruptible)
 LOCK(int, 0, mutex_lock_interruptible_nested)
 LOCK(int, 0, mutex_lock_killable)
 LOCK(int, 0, mutex_lock_killable_nested)
+LOCK(int, 0, _mutex_lock_killable)
 
 int ks_mutex_trylock(struct ks_mutex *m) asm("mutex_trylock");
 int ks_mutex_trylock(struct ks_mutex *m)
 {
 	if (m->owner)
 		return 0;
-	m->owner = current;
+	take(m);
 	return 1;
 }
+
+/* From v6.17 on, if lockdep is on. */
+int ks_mutex_trylock_nested(struct ks_mutex *m) asm("_mutex_trylock_nest_lock") __alias(mutex_trylock);
 
 bool ks_mutex_is_locked(struct ks_mutex *m) asm("mutex_is_locked");
 bool ks_mutex_is_locked(struct ks_mutex *m)
@@ -79,19 +94,20 @@ void ks_mutex_unlock(struct ks_mutex *m)
 	if (!m->owner)
 		ks_lock_fault("a mutex is unlocked that is not held");
 	m->owner = NULL;
+	mutex_release(MAP(m), _RET_IP_);
 }
 
-void ks_mutex_init(struct ks_mutex *m) asm("__mutex_init");
-void ks_mutex_init(struct ks_mutex *m)
-{
-	m->owner = NULL;
-}
+#define INIT(name)						\
+	void ks_##name(struct ks_mutex *m) asm(#name);		\
+	void ks_##name(struct ks_mutex *m)			\
+	{							\
+		m->owner = NULL;				\
+	}
 
-void ks_mutex_init_generic(struct ks_mutex *m) asm("mutex_init_generic");
-void ks_mutex_init_generic(struct ks_mutex *m)
-{
-	m->owner = NULL;
-}
+INIT(__mutex_init)
+INIT(mutex_init_generic)
+INIT(mutex_init_lockdep)
+INIT(mutex_destroy)
 
 /* ---- semaphores: never contended, not counted --------------------------------------------------------------------- */
 
