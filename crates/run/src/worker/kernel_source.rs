@@ -10,18 +10,38 @@ const SCHED: &str = "(kernel/sched/";
 /// `FUNCTION (FILE:LINE)` of an instruction of a library that is open in this process; `None` if it is unknown. Runs
 /// addr2line, which is installed where kernels are built.
 pub fn of(library: &File, offset: u64) -> Option<String> {
+    parse(&addr2line(library, offset)?)
+}
+
+fn addr2line(library: &File, offset: u64) -> Option<String> {
     // The child opens it through our process: it does not inherit the descriptor.
     let path = format!("/proc/{}/fd/{}", std::process::id(), library.as_raw_fd());
     let mut command = Command::new("addr2line");
     command.args(["-f", "-i", "-e", &path, &format!("{offset:#x}")]).env("LC_ALL", "C");
     let out = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    parse(&String::from_utf8_lossy(&out.stdout))
+    Some(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
 /// The call in the scheduler's sources that led to a fault, and its caller, of the offsets of all calls on the way, the
 /// innermost first. Locks and the like lie between it and the fault.
 pub fn of_calls(library: &File, offsets: &[u64]) -> Option<String> {
-    first_in_scheduler(offsets.iter().filter_map(|offset| of(library, *offset)))
+    let call = |offset: &u64| parse(from_scheduler(&addr2line(library, *offset)?));
+    first_in_scheduler(offsets.iter().filter_map(call))
+}
+
+/// addr2line's output from the first place in the scheduler's sources on: what lies before is inlined from a header, as
+/// kmalloc() is. All of it if there is no such place.
+fn from_scheduler(output: &str) -> &str {
+    let is_place = |text: &str| text.lines().nth(1).is_some_and(|place| place.contains("/kernel/sched/"));
+    let mut rest = output;
+    while !rest.is_empty() && !is_place(rest) {
+        rest = rest.splitn(3, '\n').nth(2).unwrap_or_default();
+    }
+    if rest.is_empty() {
+        output
+    } else {
+        rest
+    }
 }
 
 fn first_in_scheduler(places: impl Iterator<Item = String>) -> Option<String> {
@@ -48,7 +68,7 @@ fn parse(output: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{first_in_scheduler, parse};
+    use super::{first_in_scheduler, from_scheduler, parse};
 
     #[test]
     fn an_inlined_function_is_shown_with_the_function_that_contains_it() {
@@ -68,6 +88,16 @@ mod tests {
         assert_eq!(found(&[lock, fair, core, core]).as_deref(), Some(expected));
         assert_eq!(found(&[lock, core]).as_deref(), Some(core));
         assert_eq!(found(&[lock]), None);
+    }
+
+    #[test]
+    fn a_call_that_is_inlined_from_a_header_is_that_of_the_scheduler() {
+        let output = "kmalloc\n./build/../include/linux/slab.h:8\nfair.part.0\n./build/../kernel/sched/fair.c:7\n\
+                    core\n./build/../kernel/sched/core.c:6\n";
+        assert_eq!(parse(from_scheduler(output)).unwrap(), "fair within core (kernel/sched/fair.c:7)");
+        let output = "kmalloc\n./build/../include/linux/slab.h:8\n";
+        assert_eq!(from_scheduler(output), output);
+        assert_eq!(from_scheduler(""), "");
     }
 
     #[test]
