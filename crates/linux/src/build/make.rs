@@ -164,6 +164,7 @@ fn first_error(lines: &[String], turn: &dyn Fn(&str) -> Option<String>) -> Strin
     let is_error = |line: &String| {
         line.contains(": error: ")
             || line.contains(": fatal error: ")
+            || line.contains(": Error: ")
             || line.contains("undefined reference")
             || is_kconfigs(line)
     };
@@ -244,6 +245,15 @@ mod tests {
              /home/me/linux/kernel/sched/fair.c:8601:9: error: 'pref' undeclared\n  \
              \x20 601 |  return pref;\n  \x20     |         ^~~~\n  and 1 more error"
         );
+    }
+
+    #[test]
+    fn an_assemblers_message_is_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let said =
+            lines("x.s: Assembler messages:\nx.s:6: Error: symbol `f' is already defined\nmake: *** [y] Error 1\n");
+        let error = workshop(dir.path()).failed("compiling", &said).to_string();
+        assert_eq!(error, "compiling failed: x.s:6: Error: symbol `f' is already defined");
     }
 
     #[test]
