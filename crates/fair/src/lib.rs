@@ -15,11 +15,10 @@
 //! | [`PolicySandbox`] | the policy on the state of a real kernel |
 //! | [`ReplayedState`] | the policy's state, updated from the events of a recording |
 //!
-//! Task groups bound the utilization clamps of their tasks (`scheduler/groups.rs`), and share CPUs by weight, on one
-//! level (`sequence/task_group.rs`).
+//! Task groups bound the utilization clamps of their tasks (`scheduler/groups.rs`), and share CPUs by weight, one within
+//! another (`sequence/task_group.rs`).
 //!
-//! DEVIATION: not implemented (spec 11.3): push and pull of RT tasks, nested task groups with weights, bandwidth
-//! control, NUMA faults. `DEVIATION:` marks each place in the code.
+//! DEVIATION: not implemented (spec 11.3): push and pull of RT tasks, bandwidth control of groups, NUMA faults. `DEVIATION:` marks each place in the code.
 //!
 //! ```
 //! use fairground_fair::{Features, features};

