@@ -1,6 +1,7 @@
 //! preempt-model (placement-new.md 2.6): when a CPU carries out what the fair class asks for. In each test task 0 runs on
 //! CPU 0 and task 1, which asks for shorter slices, is woken there.
 
+use fairground_fair::ffi::FG_TASK_DELAYED;
 use fairground_machine::{CpuMask, Machine};
 use fairground_sim::{Ipi, Pick, Scheduler, TaskInfo};
 use fairground_workload::{Policy, SchedAttr};
@@ -80,4 +81,29 @@ fn real_time_and_idle_cpus_do_not_wait() {
     let child = TaskInfo::new(2, SchedAttr::default(), CpuMask::parse_list("0").unwrap());
     rig.call(1, |f, e| f.fork(e, 1, None, &child));
     assert!(rig.resched_of(0), "an idle CPU");
+}
+
+/// A wakeup is not tested while a reschedule is pending; one that waits does not count as that, until a second tick finds
+/// it. What shows the test is that it dequeues the delayed sleeper 2, which it comes upon (wake-pick-dequeue).
+#[test]
+fn a_lazy_request_does_not_end_the_tests_of_wakeups() {
+    for (scheduler, ticks, tested) in
+        [("v7.1-preempt-model", 0, false), ("v7.1", 0, true), ("v7.1", 1, true), ("v7.1", 2, false)]
+    {
+        let mut rig = Rig::new(Machine::symmetric(2), scheduler);
+        [3, 2, 0].into_iter().for_each(|task| rig.fair_task(task, "0"));
+        assert_eq!(rig.schedule(0), Pick::Task(3));
+        assert_eq!(rig.sleep(0, 3), Pick::Task(2));
+        rig.now += 2 * MS / 5;
+        assert_eq!(rig.sleep(0, 2), Pick::Task(0));
+        assert_ne!(rig.fair.task(2).flags & FG_TASK_DELAYED, 0, "it is in debt");
+        // The slice of 0 is over, and 2 has paid.
+        rig.now += 4 * MS / 5;
+        for _ in 0..ticks {
+            rig.call(0, |f, e| f.tick(e, 0));
+        }
+        rig.wake(1, None, 3);
+        assert_eq!(rig.fair.task(3).cpu, 0);
+        assert_eq!(rig.fair.task(2).on_rq == 0, tested, "{scheduler}, {ticks} ticks");
+    }
 }
