@@ -344,7 +344,7 @@ FG_FEATURE(SHORT_BUDDY, "short-buddy", "", "-", "v7.3", 1,
 	   "a wakee with a shorter slice that preempts is the next buddy")
 FG_FEATURE(WAKE_TEST_ALWAYS, "wake-test-always", "", "-", "v7.3", 1,
 	   "a wakeup is tested although a reschedule is pending: it may shorten the protection")
-FG_FEATURE(MIN_SLICE_UP, "min-slice-up", "", "-", "v6.15", 0,
+FG_FEATURE(MIN_SLICE_UP, "min-slice-up", "", "-", "v6.15", 1,
 	   "a group passes a change of its shortest slice on at once")
 FG_FEATURE(HRTICK, "hrtick", "off|ran|deadline", "-", "-", 1,
 	   "a timer ends slices between ticks: by the time that a task has run, or by its deadline (x86 and riscv from "

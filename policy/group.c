@@ -6,8 +6,8 @@
  *
  * DEVIATION: the load of a queue adds up weights that are rounded one by one; the kernel rounds the sum.
  *
- * DEVIATION: the entity's slice is the base slice; 6.12's is the shortest one of its tasks, which matters only if they
- * ask for slices.
+ * With EEVDF of v6.12 the entity's slice is the shortest one of its queue, which the caller keeps (fg_queue.min_slice).
+ * DEVIATION: while its last task is delayed it keeps the slice, as since v6.15; before, it had none and its deadline broke.
  *
  * DEVIATION: up to v5.6 the load of queued entities (fg_cpu.queued) takes all of a queued group's load_avg. The kernel
  * takes the part of it that the group's own queued tasks have, and keeps one more signal of each group for that.
@@ -260,10 +260,15 @@ static void count_above(struct fg_cpu *rq, const struct fg_tg_cpu *g, const stru
 static void enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
 {
 	struct fg_tg_cpu *g;
+	u64 slice = p->custom_slice;
 
 	for_each_group_of(g, rq, p) {
 		u32 joined;
 
+		/* Nobody else is queued in it. Later changes are the caller's. */
+		if (!g->entity.on_rq)
+			g->entity.custom_slice = slice;
+		slice = g->entity.custom_slice;
 		tell_above(sys, rq, g);
 		g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
 		joined = enqueue_group_entity(sys, rq, g);

@@ -293,6 +293,28 @@ TEST(a_placed_group_takes_its_protection_along_since_v70)
 	}
 }
 
+/* The slice of the task that brings it: 1 ms, of which the first half is no discount for a group. */
+TEST(a_group_joins_with_the_slice_of_its_task)
+{
+	for (u32 asks = 0; asks < 2; asks++) {
+		struct fg_task p, q;
+
+		begin_rq(kit_preset_v612, FG_RQ_EEVDF612);
+		q = other();
+		enqueue(&q);
+		p = sleeper();
+		p.custom_slice = asks ? 1 * MS : 0;
+		enqueue(&p);
+		CHECK_EQ(entity->custom_slice, p.custom_slice);
+		CHECK_EQ(entity->deadline - entity->vruntime, asks ? 1 * MS : 1500000);
+		/* what it has stays until the caller says otherwise */
+		p = sleeper();
+		p.custom_slice = 2 * MS;
+		enqueue(&p);
+		CHECK_EQ(entity->custom_slice, asks ? 1 * MS : 0);
+	}
+}
+
 int main(void)
 {
 	RUN(a_group_has_its_shares_where_its_load_is);
@@ -307,5 +329,6 @@ int main(void)
 	RUN(a_sleeper_leaves_its_slice_to_its_group);
 	RUN(a_group_of_idle_tasks_gives_way_to_nobody_since_v612);
 	RUN(a_placed_group_takes_its_protection_along_since_v70);
+	RUN(a_group_joins_with_the_slice_of_its_task);
 	return test_report();
 }

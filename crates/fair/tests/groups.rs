@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairground_fair::{Fair, Features, Options};
-use fairground_machine::{CpuId, Machine};
-use fairground_sim::{Config, Engine, Event, EventKind, Observer, SimError, TaskId};
+use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_sim::{Config, Engine, Event, EventKind, Observer, Pick, Scheduler, SimError, TaskId, TaskInfo};
 use fairground_workload::rtapp::{import, Dialect};
-use fairground_workload::Workload;
+use fairground_workload::{GroupId, SchedAttr, Workload};
+
+use crate::rig::{Rig, MS};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -226,5 +228,33 @@ fn the_books_balance(machine: &Machine, cgroups: &str, groups: impl Fn(String) -
         let first = run(machine, &workload, preset).unwrap_or_else(|e| panic!("{preset}: {e}"));
         assert_eq!(first.len(), 21, "{preset}: all ran");
         assert_eq!(first, run(machine, &workload, preset).unwrap(), "{preset}: twice the same");
+    }
+}
+
+/// A group has the shortest slice of its tasks. Since v6.15 the queue around it knows at once if that changes.
+#[test]
+fn a_group_passes_its_shortest_slice_on() {
+    let machine = Machine::symmetric(1);
+    let cgroups = "\"/a\": { \"cpu.weight\": 100 }, \"/a/b\": { \"cpu.weight\": 200 }";
+    let workload = read(&hogs("a/b", 1, ""), cgroups, &machine);
+    let inner = workload.groups.iter().position(|group| group.path == "/a/b").unwrap();
+    // Slices of the tasks of the group in the order of their coming; the shortest that the CPU's queue knows of.
+    for (slices, before, since) in [([1, 0], 1, 1), ([0, 1], 0, 1), ([2, 1], 2, 1), ([1, 2], 1, 1)] {
+        for (scheduler, expected) in [("v6.14", before), ("v6.15", since)] {
+            let mut rig = Rig::new(machine.clone(), scheduler);
+            rig.call(0, |f, e| f.boot(e, &workload, &Config::default())).unwrap();
+            rig.fair_task(0, "0");
+            assert_eq!(rig.schedule(0), Pick::Task(0));
+            for (task, slice) in [1, 2].into_iter().zip(slices) {
+                let attr = SchedAttr { slice_ns: slice * MS / 10, ..SchedAttr::default() };
+                let mut info = TaskInfo::new(task, attr, CpuMask::single(0));
+                info.group = Some(inner as GroupId);
+                rig.call(0, |f, e| f.fork(e, 0, None, &info));
+            }
+            assert_eq!(rig.fair.cpu(0).fair.min_slice, expected * MS / 10, "{scheduler}, {slices:?}");
+            // The one with the shortest slice runs, in the group: it counts there.
+            rig.sleep(0, 0);
+            assert_eq!(rig.fair.cpu(0).fair.min_slice, expected * MS / 10, "{scheduler}, {slices:?}, alone");
+        }
     }
 }

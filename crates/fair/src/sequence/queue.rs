@@ -121,23 +121,43 @@ impl RunQueues {
         self.queue_of(cpu, task).insert(vruntime, deadline, task);
     }
 
-    /// Updates the shortest and the longest slice of the queue that `task` has joined or left. There is nothing to do
-    /// until a task asks for a slice.
+    /// Updates the shortest and the longest slice of the queue that `task` has joined or left. A group has the shortest of
+    /// its queue; since v6.15 (min-slice-up) the queue around it hears of a change, before only when it joins or leaves.
+    /// There is nothing to do until a task asks for a slice.
     fn note_slices(&mut self, cpu: usize, task: TaskId) {
         self.slices_asked |= self.world.task(task).custom_slice != 0;
         if !self.slices_asked {
             return;
         }
-        let group = self.world.competes_in(task);
-        let curr = self.world.curr(cpu).filter(|c| self.world.competes_in(*c) == group);
-        let queue = group.map_or(&self.rqs[cpu].fair, |tg| &self.rqs[cpu].nested[tg]);
+        let at_once = self.world.sys().feat.value[FG_MIN_SLICE_UP] != 0;
+        let mut at = self.world.competes_in(task);
+        loop {
+            let nr_queued = self.note_slices_of(cpu, at);
+            let Some(tg) = at else { return };
+            if nr_queued > 0 {
+                let shortest = self.world.fair_queue_mut(cpu, at).min_slice;
+                self.world.group_on_mut(cpu, tg).entity.custom_slice = shortest;
+            }
+            if nr_queued > 1 && !at_once {
+                return;
+            }
+            at = self.world.parent_group(tg);
+        }
+    }
+
+    /// The same of one queue: that of a group on `cpu`, or the CPU's. Returns how many are queued in it.
+    fn note_slices_of(&mut self, cpu: usize, at: Option<usize>) -> usize {
+        let curr = self.world.current_in(cpu, at);
+        let queue = at.map_or(&self.rqs[cpu].fair, |tg| &self.rqs[cpu].nested[tg]);
         let all = queue.iter().map(|(_, id)| id).chain(curr).map(|id| self.world.entity(cpu, id));
         let queued: Vec<&FgTask> = all.filter(|e| e.on_rq != 0).collect();
         let asked = queued.iter().any(|e| e.custom_slice != 0);
         let slices = || queued.iter().filter(|_| asked).map(|e| self.world.slice(e.custom_slice));
         let (least, most) = (slices().min().unwrap_or(0), slices().max().unwrap_or(0));
-        let queue = self.world.fair_queue_mut(cpu, group);
+        let nr_queued = queued.len();
+        let queue = self.world.fair_queue_mut(cpu, at);
         (queue.min_slice, queue.max_slice) = (least, most);
+        nr_queued
     }
 
     /// Which queued entities the policy picks from. The current task has been charged.

@@ -1,6 +1,7 @@
 //! Task groups with weights: the structs of those that compete as one entity. Their slabs are filled once, at the
 //! start. The policy wants each group before the one around it, so its numbers of groups are not those of the workload.
 
+use super::rt::is_rt;
 use super::slabs::World;
 use crate::ffi::{self, *};
 use crate::storage::Slab;
@@ -156,6 +157,16 @@ impl World {
         let [next, last, skip] = buddies.map(|entity| self.entity_ptr(cpu, entity));
         let queue = self.fair_queue_mut(cpu, tg);
         (queue.next, queue.last, queue.skip) = (next, last, skip);
+    }
+
+    /// The entity in the queue of a group on a CPU (none: the CPU's) that the current fair task is, or is in.
+    pub fn current_in(&self, cpu: usize, at: Option<usize>) -> Option<u32> {
+        let curr = self.curr(cpu).filter(|curr| !is_rt(self.task(*curr)))?;
+        let inner = self.competes_in(curr);
+        if inner == at {
+            return Some(curr);
+        }
+        self.groups_from(inner).find(|tg| self.parent_group(*tg) == at).map(entity_of_group)
     }
 
     /// The current entity in the queue of a group on a CPU (none: the CPU's) has no protection.
