@@ -5,11 +5,13 @@
 mod machines;
 mod support;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
+use fairground_linux::build::{Kernels, Record};
 use fairground_linux::{die, Kernel, Linux};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuId, CpuMask, Machine};
@@ -202,5 +204,107 @@ fn cpu_max_holds_a_group_back() {
         let ran: u64 = (0..2).map(|cpu: CpuId| outcome.totals.time[cpu as usize].task_ns).sum();
         let share = ran as f64 / outcome.end as f64;
         assert!((0.48..0.54).contains(&share), "{share}");
+    });
+}
+
+/// The record of the build of a library; none: it was not made by `kernel build` in the user's cache.
+fn record_of(library: &Path) -> Option<Record> {
+    let library = library.canonicalize().ok()?;
+    let kernels = Kernels::user().ok()?.list().ok()?;
+    let found = kernels.into_iter().flatten().find(|kernel| kernel.library.canonicalize().is_ok_and(|l| l == library));
+    Some(found?.record)
+}
+
+/// What the switches to a task, and its wakeups, say of when it ran.
+#[derive(Default)]
+struct Turns {
+    /// Of each task: when it was woken and has not run since, ns.
+    woken: BTreeMap<u32, u64>,
+    /// Of each task: times from a wakeup to the switch to it, ns.
+    latencies: BTreeMap<u32, Vec<u64>>,
+    /// Of each CPU: the task that runs, and since when, ns.
+    runs: BTreeMap<u32, (u32, u64)>,
+    /// Of each task: lengths of its turns, ns.
+    lengths: BTreeMap<u32, Vec<u64>>,
+}
+
+impl Observer for Turns {
+    fn event(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Waking { task, .. } => drop(self.woken.insert(task, event.time)),
+            EventKind::Switch { next, .. } => {
+                let cpu = event.cpu;
+                if let Some((task, since)) = self.runs.remove(&cpu) {
+                    self.lengths.entry(task).or_default().push(event.time - since);
+                }
+                let Some(next) = next else { return };
+                self.runs.insert(cpu, (next, event.time));
+                if let Some(woken) = self.woken.remove(&next) {
+                    self.latencies.entry(next).or_default().push(event.time - woken);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Runs an rt-app file on two CPUs behind one cache.
+fn turns(kernel: Kernel, file: &str) -> Turns {
+    let m = Machine::symmetric(2);
+    let w = fairground_workload::rtapp::import("f.json", file.as_bytes(), &Default::default(), &m).unwrap().0;
+    let config = Config { hz: kernel.hz(), ..Config::default() };
+    let mut turns = Turns::default();
+    let sched = Linux::new(kernel, die).unwrap();
+    Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config).run(&mut [&mut turns]).unwrap();
+    turns
+}
+
+/// A task on the other CPU wakes one that shares its CPU with a hog, between two ticks. With PREEMPT_LAZY that only sets
+/// a flag: no interrupt is sent, and the hog runs until its next tick. With other models it is interrupted at once.
+#[test]
+fn a_lazy_kernel_preempts_another_cpu_at_its_tick() {
+    let Some(library) = library() else { return };
+    let Some(record) = record_of(&library) else { return };
+    let lazy = record.options.contains_key("CONFIG_PREEMPT_LAZY");
+    alone("a_lazy_kernel_preempts_another_cpu_at_its_tick", || {
+        let kernel = Kernel::load(&library).unwrap();
+        let tick = 1_000_000 / u64::from(kernel.hz());
+        // Woken in the middle between two ticks.
+        let file = format!(
+            r#"{{ "global": {{ "duration": 1 }}, "tasks": {{
+                "hog": {{ "cpus": [0], "loop": -1, "run": 100000 }},
+                "sleeper": {{ "cpus": [0], "loop": -1, "suspend": "sleeper", "run": 20 }},
+                "waker": {{ "cpus": [1], "loop": -1, "phases": {{
+                    "first": {{ "loop": 1, "sleep": {half} }},
+                    "rest": {{ "loop": 60, "run": 10, "resume": "sleeper", "timer": {{ "ref": "t", "period": {period} }} }} }} }} }} }}"#,
+            half = tick / 2,
+            period = 4 * tick,
+        );
+        let turns = turns(kernel, &file);
+        let latencies = &turns.latencies[&1];
+        let quick = latencies.iter().filter(|latency| **latency < tick * 100).count();
+        let longest = *latencies.iter().max().unwrap();
+        assert!(latencies.len() > 30, "{latencies:?}");
+        match lazy {
+            true => assert!(quick == 0 && longest < tick * 1100, "{latencies:?}"),
+            false => assert!(quick > latencies.len() / 2, "{latencies:?}"),
+        }
+    });
+}
+
+/// Two hogs of a group share a CPU and the group's quota. Up to v6.17 the group leaves the queue as a whole once that is
+/// used up. Later each of its tasks takes itself off by a task_work, as it returns to user mode: one that were not run
+/// would keep the CPU.
+#[test]
+fn a_throttled_group_leaves_with_all_its_tasks() {
+    let Some(library) = library() else { return };
+    alone("a_throttled_group_leaves_with_all_its_tasks", || {
+        let file = r#"{ "cgroups": { "/half": { "cpu.max": "20000 40000" } }, "global": { "duration": 2 }, "tasks": {
+            "a": { "taskgroup": "/half", "cpus": [0], "loop": -1, "run": 1000 },
+            "b": { "taskgroup": "/half", "cpus": [0], "loop": -1, "run": 1000 } } }"#;
+        let turns = turns(Kernel::load(&library).unwrap(), file);
+        let shares = [0, 1].map(|task| turns.lengths[&task].iter().sum::<u64>() as f64 / 2e9);
+        // How near to the quota is another test's. A work that is not run leaves the CPU to its task for good.
+        assert!(shares.iter().all(|share| *share > 0.1) && shares[0] + shares[1] < 0.9, "{shares:?}");
     });
 }
