@@ -173,6 +173,7 @@ void panic(const char *fmt, ...)
 	va_start(args, fmt);
 	ks_format(text, sizeof(text), fmt, args);
 	va_end(args);
+	text[strcspn(text, "\n")] = 0;
 	fault(KS_FAULT_PANIC, text);
 }
 

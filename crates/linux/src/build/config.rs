@@ -44,7 +44,7 @@ const RELEVANT: [&str; 25] = [
 ];
 
 /// What a kernel without devices, memory and user space cannot do, and why.
-const NOT_HOSTED: [(&str, &str); 11] = [
+const NOT_HOSTED: [(&str, &str); 12] = [
     ("NO_HZ_FULL", "no CPU is isolated"),
     ("NUMA_BALANCING", "there are no page faults"),
     ("NUMA_BALANCING_DEFAULT_ENABLED", "there are no page faults"),
@@ -55,6 +55,7 @@ const NOT_HOSTED: [(&str, &str); 11] = [
     ("SCHED_AUTOGROUP", "there are no sessions"),
     ("SCHED_CLASS_EXT", "there is no BPF"),
     ("SCHED_CORE", "nothing sets its cookies"),
+    ("SCHED_STACK_END_CHECK", "tasks have no stacks"),
     ("VIRT_CPU_ACCOUNTING_GEN", "tasks have no kernel side"),
 ];
 
