@@ -26,24 +26,8 @@ kernels=$(realpath -m "${CARGO_TARGET_DIR:-target}")/kernels
 export FAIRGROUND_CACHE=$kernels/cache PATH=$(dirname "$FAIRGROUND"):$PATH
 mkdir -p "$kernels"
 
-# tree RELEASE: the directory of an unpacked tree, unpacked once for each version of the package. Sources that no
-# scheduler is made of stay in the archive.
-tree() {
-	local source=linux-source-$1 version dir
-	version=$(dpkg-query -W -f '${Version}' "$source")
-	dir=$kernels/$source-${version//[^A-Za-z0-9.]/-}
-	if [ ! -d "$dir" ]; then
-		rm -rf "$kernels/$source"-* "$kernels/unpacking"
-		mkdir "$kernels/unpacking"
-		tar -xJf "/usr/src/$source.tar.xz" -C "$kernels/unpacking" --anchored \
-			--exclude="$source/"{drivers,sound,fs,net,arch,crypto,samples}'/*.[chS]' \
-			--exclude="$source/arch/*.dts*" --exclude="$source/tools/*" \
-			--exclude="$source/Documentation/*."{rst,txt,yaml,svg}
-		mv "$kernels/unpacking/$source" "$dir"
-		rmdir "$kernels/unpacking"
-	fi
-	echo "$dir"
-}
+# tree RELEASE: the directory of an unpacked tree.
+tree() { tests/unpack.sh "$1" "$kernels"; }
 
 say() { echo "--- $1 (after $SECONDS s)"; }
 
