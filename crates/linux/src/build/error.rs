@@ -263,3 +263,27 @@ fn said(what: &str) -> String {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_says_what_to_do() {
+        let help = |doing, kind: ErrorKind| {
+            let error = BuildError::File { doing, path: "/cache/kernels".into(), cause: io::Error::from(kind) };
+            assert!(!error.to_string().contains('\n'), "one line");
+            let help = error.help().map(|help| help.to_string());
+            help.unwrap()
+        };
+        for doing in ["create", "write", "link"] {
+            assert!(help(doing, ErrorKind::ReadOnlyFilesystem).starts_with("set FAIRGROUND_CACHE"));
+            assert!(help(doing, ErrorKind::PermissionDenied).contains("the tree itself is only read"));
+            assert!(help(doing, ErrorKind::StorageFull).starts_with("free some space"));
+        }
+        assert!(help("read", ErrorKind::PermissionDenied).contains("readable"));
+        assert!(help("open", ErrorKind::NotFound).contains("whether the path is right"));
+    }
+}
