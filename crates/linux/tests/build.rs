@@ -219,7 +219,7 @@ fn options_are_taken_over_and_what_is_ignored_is_kept() {
     fs::write(&config, "CONFIG_HZ_1000=y\nCONFIG_HZ=1000\nCONFIG_NR_CPUS=64\nCONFIG_SCHED_CORE=y\nCONFIG_EXT4_FS=y\n")
         .unwrap();
     let set = vec!["CONFIG_NR_CPUS=32".to_string()];
-    let request = Request { tree, name: Some("mine".into()), config: Some(config), set, jobs: None };
+    let request = Request { tree, name: Some("mine".into()), config: Some(config), set, debug: false, jobs: None };
     let record = bench.kernels.build(&request, &mut |_| {}).unwrap().kernel.record;
     assert_eq!((record.hz, record.nr_cpus), (1000, 32));
     let ignored: Vec<&str> = record.ignored.iter().map(|i| i.option.as_str()).collect();
