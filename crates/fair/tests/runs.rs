@@ -315,6 +315,7 @@ fn add_tree(workload: &mut Workload, random: &mut Random) {
         spec: workload.tasks.len() as u32 - 1,
         count: 1 + random.draw_below(3) as u32,
         cpu: 0,
+        process: 0,
     });
 }
 
@@ -337,7 +338,7 @@ fn add_crowd(workload: &mut Workload, random: &mut Random) {
     task.program = program.build();
     workload.tasks.push(task);
     let count = 1 + random.draw_below(12) as u32;
-    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0 });
+    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0, process: 0 });
 }
 
 /// Every other time a machine cut into a partition, an isolated CPU and the rest.

@@ -185,7 +185,7 @@ fn add_crowd(workload: &mut Workload, random: &mut Random) {
     task.program = program.build();
     workload.tasks.push(task);
     let count = 1 + random.draw_below(40) as u32;
-    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0 });
+    workload.start.push(Start { spec: workload.tasks.len() as u32 - 1, count, cpu: 0, process: 0 });
 }
 
 /// A group with half a CPU gets half a CPU.

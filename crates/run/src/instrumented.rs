@@ -12,7 +12,7 @@ pub enum Call {
     Boot,
     /// [`Scheduler::fork`]: a new task is placed and enqueued.
     Fork,
-    /// [`Scheduler::exec`]: a task that calls exec is placed.
+    /// [`Scheduler::exec`]: a task that calls exec is placed. [`Scheduler::new_process`]: it is of a process of its own.
     Exec,
     /// [`Scheduler::wake`]: a sleeping task becomes runnable.
     Wake,
@@ -156,6 +156,10 @@ impl<H: CallHooks> Scheduler for Instrumented<H> {
 
     fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
         self.watched(env, (Call::Exec, cpu, Some(task)), |s, e| s.exec(e, cpu, task));
+    }
+
+    fn new_process(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, process: u32) {
+        self.watched(env, (Call::Exec, cpu, Some(task)), |s, e| s.new_process(e, cpu, task, process));
     }
 
     fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {

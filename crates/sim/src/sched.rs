@@ -32,12 +32,15 @@ pub struct TaskInfo {
     pub kthread_cpu: Option<CpuId>,
     /// Its task group; `None`: the root group.
     pub group: Option<GroupId>,
+    /// Number of its process: tasks of the same number are threads in one address space. The first task of a number is
+    /// the leader. `None`: a kernel thread, or a task of a recording, which does not contain processes.
+    pub process: Option<u32>,
 }
 
 impl TaskInfo {
-    /// A nameless thread of the root group.
+    /// A nameless task of the root group, without a process.
     pub fn new(id: TaskId, attr: SchedAttr, affinity: CpuMask) -> TaskInfo {
-        TaskInfo { id, name: String::new(), attr, affinity, kthread_cpu: None, group: None }
+        TaskInfo { id, name: String::new(), attr, affinity, kthread_cpu: None, group: None, process: None }
     }
 }
 
@@ -102,6 +105,10 @@ pub trait Scheduler {
 
     /// The current task of `cpu` starts a new program: it may be moved through [`Env::stop`].
     fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId);
+
+    /// The current task of `cpu`, which starts a new program, is the only thread of a new process from now on
+    /// (exec_mmap). It follows [`Self::exec`], on the CPU that the task was moved to.
+    fn new_process(&mut self, _env: &mut Env, _cpu: CpuId, _task: TaskId, _process: u32) {}
 
     /// A sleeping task becomes runnable.
     fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId);

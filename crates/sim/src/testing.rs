@@ -257,7 +257,7 @@ pub fn spec(name: &str, program: Vec<Op>) -> TaskSpec {
 
 /// One thread of each template, started from CPU 0 in order.
 pub fn workload(objects: Vec<Object>, tasks: Vec<TaskSpec>) -> Workload {
-    let start = |spec| Start { spec, count: 1, cpu: 0 };
+    let start = |spec| Start { spec, count: 1, cpu: 0, process: 0 };
     Workload {
         name: "toy".into(),
         objects,

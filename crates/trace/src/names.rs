@@ -131,7 +131,8 @@ mod tests {
         fifo.attr.policy = Policy::Fifo;
         fifo.attr.rt_priority = 10;
         let templates = vec![spec("main", main.build().to_vec()), spec("a", vec![]), spec("b", vec![]), fifo];
-        let start = vec![Start { spec: 0, count: 1, cpu: 0 }, Start { spec: 2, count: 1, cpu: 0 }];
+        let start =
+            vec![Start { spec: 0, count: 1, cpu: 0, process: 0 }, Start { spec: 2, count: 1, cpu: 0, process: 0 }];
         let workload = Workload { start, ..workload(vec![], templates) };
         let mut names = Names::new(Arc::new(workload));
         names.fork(None, 0);

@@ -166,6 +166,8 @@ pub struct Start {
     pub count: u32,
     /// CPU they are forked from (the launching shell's); the scheduler places them.
     pub cpu: CpuId,
+    /// Number of their process, below the number of starts: threads of the same number share an address space.
+    pub process: u32,
 }
 
 /// What a thread is: name, attributes, working set and program.

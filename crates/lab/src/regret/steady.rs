@@ -61,7 +61,7 @@ pub fn workload(tasks: &[Steady]) -> Workload {
         object_names: Vec::new(),
         tasks: tasks.iter().enumerate().map(|(i, task)| spec(i, task)).collect(),
         groups: Vec::new(),
-        start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
+        start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0, process: 0 }).collect(),
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
         duration_ns: Some(DURATION),

@@ -170,6 +170,10 @@ impl Scheduler for Meddled {
         self.sched().exec(env, cpu, task);
     }
 
+    fn new_process(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, process: u32) {
+        self.sched().new_process(env, cpu, task, process);
+    }
+
     fn exit(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
         self.sched().exit(env, cpu, task);
     }

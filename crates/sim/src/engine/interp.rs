@@ -590,10 +590,13 @@ impl Engine {
             }
             _ => {
                 self.settle_in(cpu, task);
-                let t = &mut self.tasks[task as usize];
-                if t.space.is_some() {
-                    t.space = Some(self.nr_spaces);
+                if self.tasks[task as usize].space.is_some() {
+                    let space = self.nr_spaces;
+                    self.tasks[task as usize].space = Some(space);
                     self.nr_spaces += 1;
+                    if !self.tasks[task as usize].recorded {
+                        self.call(cpu, |s, e| s.new_process(e, cpu, task, space));
+                    }
                 }
                 self.emit(cpu, EventKind::Exec { task });
                 Flow::Next

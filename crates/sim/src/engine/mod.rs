@@ -301,7 +301,7 @@ impl Engine {
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
             flagged: vec![0; n.div_ceil(64)],
             device_draws: vec![0; workload.irqs.len()],
-            nr_spaces: 1,
+            nr_spaces: workload.start.iter().map(|start| start.process.saturating_add(1)).max().unwrap_or(1),
             nr_vital: 0,
             nr_awake: 0,
             nr_timers: 0,
@@ -623,7 +623,7 @@ impl Engine {
             for n in 0..start.count {
                 let entity = (i as u64) << 32 | u64::from(n);
                 let lineage = draw(self.config.seed, Purpose::Lineage, entity, 0);
-                let space = 0;
+                let space = start.process;
                 let (busy, overhead) = {
                     let c = &self.cpus[start.cpu as usize];
                     (c.busy_until, c.overhead_ns)
@@ -673,7 +673,8 @@ impl Engine {
             ..task::unborn()
         });
         let (name, kthread_cpu, group) = (template.name.clone(), template.kthread_cpu, template.group);
-        let info = TaskInfo { id, name, attr: template.attr, affinity, kthread_cpu, group };
+        let process = space.filter(|_| !template.is_recorded());
+        let info = TaskInfo { id, name, attr: template.attr, affinity, kthread_cpu, group, process };
         self.nr_vital += u64::from(!template.daemon);
         self.nr_awake += 1;
         self.emit(cpu, EventKind::Fork { parent, child: id });

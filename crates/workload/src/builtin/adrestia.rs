@@ -98,7 +98,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         objects,
         tasks,
-        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
+        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId, process: 0 }],
         series: vec![Series {
             name: "latency".into(),
             meaning: "main's time stamp until the thread it wakes is back: mean of a step".into(),

@@ -112,7 +112,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         objects: vec![lock, Object::Semaphore { value: 0 }, Object::Futex { value: 0 }],
         object_names: ["file system", "ready", "go"].map(String::from).into(),
         tasks: vec![task("dbench", main(clients)), task("dbench-client", client(options))],
-        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
+        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId, process: 0 }],
         duration_ns: Some(duration_ns),
         warmup_ns: duration_ns / WARMUP_PART,
         score: Score::Throughput { bytes_per_op: BYTES_PER_OP },

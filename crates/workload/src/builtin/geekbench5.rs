@@ -202,7 +202,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let mut workload = Workload {
         objects,
         tasks,
-        start: vec![Start { spec: APP, count: 1, cpu }],
+        start: vec![Start { spec: APP, count: 1, cpu, process: 0 }],
         score: Score::Points(points(options, part_ns)),
         ..parts::blank(options)
     };

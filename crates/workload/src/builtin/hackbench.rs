@@ -117,7 +117,7 @@ fn build(options: &Options, table: &'static [OptionInfo], bytes: u32, fds: u32) 
     Ok(Workload {
         objects: (0..objects).map(|_| if shape.pipe { parts::PIPE } else { parts::SOCKET }).collect(),
         tasks: shape.tasks(options.name()),
-        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
+        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId, process: 0 }],
         score: Score::Elapsed { parts: parts as u32 },
         ..parts::blank(options)
     })

@@ -186,7 +186,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let mut workload = Workload {
         objects: objects(),
         tasks,
-        start: [FLINGER, COMPOSER, APP].into_iter().map(|spec| Start { spec, count: 1, cpu }).collect(),
+        start: [FLINGER, COMPOSER, APP].into_iter().map(|spec| Start { spec, count: 1, cpu, process: 0 }).collect(),
         series: vec![frames_of(&course)],
         ..parts::blank(options)
     };

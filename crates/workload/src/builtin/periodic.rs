@@ -92,7 +92,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         objects: vec![Object::Timer { per_task: true }],
         tasks: specs,
-        start: (0..tasks).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
+        start: (0..tasks).map(|spec| Start { spec, count: 1, cpu: 0, process: 0 }).collect(),
         duration_ns: Some(duration_ns),
         warmup_ns: (duration_ns / 10).min(NS_PER_S),
         ..parts::blank(options)

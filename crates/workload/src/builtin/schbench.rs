@@ -88,7 +88,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         objects: (0..messengers).map(|_| Object::Roster).collect(),
         tasks,
-        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
+        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId, process: 0 }],
         duration_ns: Some(options.ns("runtime", NS_PER_S)),
         series: vec![Series {
             name: "latency".into(),

@@ -84,7 +84,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         objects: vec![parts::PIPE, parts::PIPE],
         tasks,
-        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId }],
+        start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId, process: 0 }],
         score: Score::OpsPerSec,
         ..parts::blank(options)
     })
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn threads_are_spawned_by_a_main_task_that_only_waits() {
         let w = find("sched-pipe:loops=50000,threads,start-cpu=1");
-        assert_eq!(w.start, [Start { spec: 0, count: 1, cpu: 1 }]);
+        assert_eq!(w.start, [Start { spec: 0, count: 1, cpu: 1, process: 0 }]);
         let (write, read) = (Op::PipeWrite { pipe: 0, bytes: 4 }, Op::PipeRead { pipe: 1, bytes: 4 });
         let player = [
             Op::Loop { times: Some(500), end: 5 },

@@ -107,7 +107,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let mut start = Vec::new();
     for copy in 0..copies {
         let looper = tasks.len() as SpecId;
-        start.push(Start { spec: looper, count: 1, cpu: options.int("start-cpu") as CpuId });
+        start.push(Start { spec: looper, count: 1, cpu: options.int("start-cpu") as CpuId, process: 0 });
         tasks.push(task("looper", looper_of(looper + 1)));
         tasks.push(task("multi.sh", multi(effort, looper + 2, scripts)));
         for script in 0..scripts {

@@ -131,7 +131,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     Ok(Workload {
         objects,
         tasks: case.tasks,
-        start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
+        start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0, process: 0 }).collect(),
         duration_ns: Some(duration_ns),
         warmup_ns: duration_ns / 4,
         series: case.series,

@@ -111,7 +111,8 @@ impl Recording {
     /// The workload that repeats it: threads are templates of one thread each, in their order, and sleep on a semaphore
     /// of their own until as often woken as recorded. Wakeups that come before the sleep they end are kept.
     pub fn workload(&self, name: &str) -> Workload {
-        let started = |(spec, t): (usize, &Thread)| Some(Start { spec: spec as SpecId, count: 1, cpu: t.born_on? });
+        let started =
+            |(spec, t): (usize, &Thread)| Some(Start { spec: spec as SpecId, count: 1, cpu: t.born_on?, process: 0 });
         Workload {
             name: name.into(),
             objects: vec![Object::Semaphore { value: 0 }; self.threads.len()],

@@ -67,7 +67,7 @@ pub(super) fn workload(
         objects,
         object_names,
         tasks: templates.specs,
-        start: (0..threads).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
+        start: starts(tasks),
         irqs,
         frequency_caps: Vec::new(),
         groups,
@@ -150,6 +150,23 @@ fn irq(source: &mut Source, device: Device, objects: &Objects) -> IrqSource {
         known
     });
     IrqSource { posts, ..device.irq }
+}
+
+/// The threads of the start, in the order of the file. Processes are numbered in the order in which they are named.
+fn starts(tasks: &[Task]) -> Vec<Start> {
+    let mut processes: Vec<Option<&str>> = Vec::new();
+    let mut starts = Vec::new();
+    for task in tasks {
+        let name = task.process.as_deref();
+        let process = processes.iter().position(|known| *known == name).unwrap_or_else(|| {
+            processes.push(name);
+            processes.len() - 1
+        });
+        for _ in 0..task.instances {
+            starts.push(Start { spec: starts.len() as SpecId, count: 1, cpu: 0, process: process as u32 });
+        }
+    }
+    starts
 }
 
 fn spec(task: &Task, name: &str, program: Arc<[Op]>, global: &Global) -> TaskSpec {

@@ -28,6 +28,8 @@ pub(super) struct Task {
     pub kthread_cpu: Option<CpuId>,
     /// Its task group; `None`: the root group.
     pub group: Option<GroupId>,
+    /// Name of its process; `None`: the one that all tasks share that name none.
+    pub process: Option<String>,
     /// How often the phases run; `None`: for ever.
     pub times: Option<u64>,
     pub phases: Vec<Phase>,
@@ -46,7 +48,7 @@ pub(super) struct Phase {
 }
 
 /// Keys of a task that a phase has not.
-const TASK_KEYS: &[&str] = &["instance", "delay", "phases", "kthread_cpu"];
+const TASK_KEYS: &[&str] = &["instance", "delay", "phases", "kthread_cpu", "process"];
 /// Keys of a phase besides events.
 const PHASE_KEYS: &[&str] = &[
     "loop",
@@ -99,13 +101,14 @@ fn read(
     let instances = int_or(source, &mut keys, "instance", 0, 1)? as u32;
     let delay = int_or(source, &mut keys, "delay", i64::from(i32::MIN), 0)?.max(0) as u64;
     let kthread_cpu = kthread_cpu(source, &mut keys, machine)?;
+    let process = process(source, &mut keys, kthread_cpu)?;
     let cpus = sched::cpus(source, &mut keys, machine)?.or(kthread_cpu.map(CpuMask::single));
     let change = sched::read(source, &mut keys, Some(global.policy), global.policy, span)?;
     let attr = sched::apply(source, SchedAttr::default(), &change)?;
     sched::unmodelled(source, &mut keys, machine)?;
     let own = sched::taskgroup(source, &mut keys, attr.policy, groups)?;
-    let mut task =
-        Task { name, span, instances, delay, attr, cpus, kthread_cpu, group: None, times: None, phases: Vec::new() };
+    let (group, phases) = (None, Vec::new());
+    let mut task = Task { name, span, instances, delay, attr, cpus, kthread_cpu, group, process, times: None, phases };
     match keys.get("phases") {
         Some(phases) => {
             task.times = times(source, &mut keys, None)?;
@@ -143,6 +146,16 @@ fn kthread_cpu(source: &Source, keys: &mut Fields, machine: &Machine) -> Result<
         return Err(source.error(cpus.key_span, text, "expected one of them: a kernel thread has its CPU"));
     }
     Ok(Some(source.int(m, 0, machine.nr_cpus() as i64 - 1)? as CpuId))
+}
+
+/// Ours: rt-app is one process. Tasks that name the same one are threads of it.
+fn process(source: &Source, keys: &mut Fields, kthread_cpu: Option<CpuId>) -> Result<Option<String>, WorkloadError> {
+    let Some(m) = keys.get("process") else { return Ok(None) };
+    if kthread_cpu.is_some() {
+        let text = "`process` beside `kthread_cpu`";
+        return Err(source.error(m.key_span, text, "expected one of them: kernel threads are of no process"));
+    }
+    Ok(Some(source.string(m)?.to_owned()))
 }
 
 fn beside_phases() -> &'static str {

@@ -599,6 +599,20 @@ fn threads_are_born_into_their_task_groups() {
     assert_eq!(lines(&warnings, WarningKind::Ignored), []);
 }
 
+#[test]
+fn tasks_are_threads_of_the_process_that_they_name() {
+    let (w, warnings) = read(
+        r#"{ "tasks": {
+        "x": { "process": "web", "instance": 2, "run": 1 },
+        "y": { "run": 1 }, "z": { "process": "db", "run": 1 }, "v": { "process": "web", "run": 1 }, "u": { "run": 1 } } }"#,
+    );
+    assert_eq!(w.start.iter().map(|s| s.process).collect::<Vec<_>>(), [0, 0, 1, 2, 0, 1]);
+    assert_eq!(lines(&warnings, WarningKind::Ignored), []);
+    let with = |keys: &str| refused(&format!(r#"{{ "tasks": {{ "t": {{ {keys} "run": 1 }} }} }}"#));
+    assert!(with(r#""process": 3,"#).contains("process"));
+    assert!(with(r#""process": "a", "kthread_cpu": 1,"#).contains("`process` beside `kthread_cpu`"));
+}
+
 /// 38.87 % is 398 of 1024, what mail 003 caps tasks at. The group comes into being as it is named.
 #[test]
 fn clamps_of_groups_change_where_a_thread_says_so() {

@@ -134,7 +134,8 @@ impl Random {
         started: u32,
         cpus: usize,
     ) -> Workload {
-        let start = (0..started).map(|spec| Start { spec, count: 1, cpu: self.draw_below(cpus as u64) as CpuId });
+        let start =
+            (0..started).map(|spec| Start { spec, count: 1, cpu: self.draw_below(cpus as u64) as CpuId, process: 0 });
         Workload {
             name: "random".into(),
             objects,

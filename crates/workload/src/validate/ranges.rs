@@ -200,7 +200,9 @@ fn start(w: &Workload, s: &Start, machine: &Machine) -> Result<(), Problem> {
     if s.spec as usize >= w.tasks.len() {
         return Err(Problem::NoSuchTask { step: None, spec: s.spec });
     }
-    ValueLocation { subject: &w.tasks[s.spec as usize].name, step: None }.cpu(s.cpu, machine)
+    let at = ValueLocation { subject: &w.tasks[s.spec as usize].name, step: None };
+    at.range("number of the process", s.process, 0, w.start.len() as i128 - 1)?;
+    at.cpu(s.cpu, machine)
 }
 
 fn irq(w: &Workload, i: &IrqSource, machine: &Machine) -> Result<(), Problem> {

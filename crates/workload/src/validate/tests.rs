@@ -26,7 +26,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
         name: "test".into(),
         objects: objects.into(),
         object_names: Vec::new(),
-        start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0 }).collect(),
+        start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0, process: 0 }).collect(),
         tasks,
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
@@ -129,6 +129,9 @@ fn cpus_must_be_of_the_machine() {
     assert!(matches!(problem(&w), Problem::NoCpuAllowed { step: Some(_), .. }));
     w = workload(&[], &[&[Op::SetAffinity(CpuMask::parse_list("3-4").unwrap())]]);
     assert_eq!(check(&w).unwrap(), ["may use CPUs 3-4, of which equal-4 has no 4"]);
+    w.start[0].process = 1;
+    assert!(problem(&w).to_string().starts_with("number of the process of `t` is 1"), "{}", problem(&w));
+    w.start[0].process = 0;
     w.start[0].cpu = 4;
     assert_eq!(problem(&w).to_string(), "`t` names CPU 4, but the machine has 0 to 3");
 }
@@ -250,7 +253,7 @@ fn spawning_must_end_and_stay_within_bounds() {
     assert_eq!(check(&w), Ok(vec![]));
     w = workload(&[], &[&looped(Some(1000), &[spawn(1, 1000), RUN]), &[RUN]]);
     assert_eq!(problem(&w), Problem::TooManyTasks { tasks: 1_000_002 });
-    w.start = vec![Start { spec: 0, count: u32::MAX, cpu: 0 }];
+    w.start = vec![Start { spec: 0, count: u32::MAX, cpu: 0, process: 0 }];
     assert!(matches!(problem(&w), Problem::TooManyTasks { .. }));
     w = workload(&[], &[&looped(None, &[spawn(1, 1), RUN]), &[RUN]]);
     assert_eq!(check(&w), Ok(vec![]), "its duration ends it");
