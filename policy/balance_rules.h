@@ -45,3 +45,5 @@ FG_BALANCE_RULE(NO_CAPACITY, "no-capacity", "find_busiest_group", "group_no_capa
 /* By the host's stopper, without a look of its own. */
 FG_BALANCE_RULE(PUSH, "push", "active_load_balance_cpu_stop", "pushed",
 		"the stopper moves a task that could not be pulled")
+FG_BALANCE_RULE(LLC, "llc", "find_busiest_group", "group_llc_balance",
+		"tasks of the busiest group prefer the cache of the CPU")

@@ -480,6 +480,8 @@ static void set_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 
 	if (feat(sys, FG_DELAY_LAG))
 		update_entity_lag(sys, order_queue(sys, rq, p), p);
+	if (feat(sys, FG_CACHE_RUNNABLE))
+		pref_llc_running(sys, rq, p, -1);
 	p->flags |= FG_TASK_DELAYED;
 	rq->h_nr_delayed++;
 	for_each_group_of(g, rq, p)
@@ -515,6 +517,8 @@ void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	else
 		update_own_load_avg(sys, rq, p);
 	p->flags &= ~(u32)FG_TASK_DELAYED;
+	if (feat(sys, FG_CACHE_RUNNABLE))
+		pref_llc_running(sys, rq, p, 1);
 	rq->h_nr_delayed--;
 	for_each_group_of(g, rq, p)
 		g->h_nr_delayed--;

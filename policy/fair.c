@@ -51,7 +51,7 @@ void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, stru
 }
 
 /* curr, of q, has had the CPU until now. */
-static u32 charge_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_queue *q, struct fg_task *curr,
+static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_queue *q, struct fg_task *curr,
 			 const struct fg_task *left)
 {
 	u64 delta;
@@ -61,6 +61,8 @@ static u32 charge_entity(const struct fg_sys *sys, const struct fg_cpu *rq, stru
 	delta = rq->clock_task - curr->exec_start;
 	curr->exec_start = rq->clock_task;
 	curr->sum_exec += delta;
+	if (!curr->shares)
+		account_mm_sched(sys, rq, curr, delta);
 	delta = calc_delta_fair(sys, delta, curr);
 	if (is_eevdf(sys))
 		return eevdf_charge(sys, q, curr, delta);
@@ -169,6 +171,7 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	if (!p->tg)
 		enqueue_runnable_load_avg(sys, rq, p);
 	account_entity_enqueue(rq, p);
+	account_llc_enqueue(sys, rq, p);
 	p->on_rq = 1;
 	p->flags &= ~(u32)FG_TASK_NEW;
 	enqueue_groups(sys, rq, p);
@@ -263,6 +266,7 @@ static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 		p->vruntime -= queue_of(rq, p)->min_vruntime;
 	p->on_rq = 0;
 	account_entity_dequeue(rq, p);
+	account_llc_dequeue(sys, rq, p);
 	dequeue_groups(sys, rq, group_of(rq, p), p, flags & FG_DEQUEUE_SLEEP);
 	rq->nr_running--;
 	if (flags & FG_DEQUEUE_DELAYED)
@@ -434,6 +438,7 @@ u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_
 	/* With EEVDF fg_update_curr() has already answered. */
 	if (!is_eevdf(sys) && rq->h_nr_running - (u32)rq->nr_nested > 1)
 		resched = check_preempt_tick(sys, rq, entity_of(rq, curr), left);
+	task_tick_cache(sys, rq, curr);
 	fg_update_misfit_status(sys, rq, curr);
 	update_overutilized_status(sys, rq);
 	return resched;

@@ -288,13 +288,13 @@ FG_FEATURE(ILB_IDLE_CORE, "ilb-idle-core", "", "-", "v7.3", 1,
 FG_FEATURE(INTERVAL_RESET, "interval-reset", "", "-", "v7.3", 1,
 	   "a pass that found imbalance resets the interval, whether it pushes or not")
 FG_FEATURE(ALB_GONE, "alb-gone", "", "-", "v7.3", 1, "no active balance for a task that has left its queue")
-FG_FEATURE(SCHED_CACHE, "sched-cache", "", "-", "v7.2", 0,
+FG_FEATURE(SCHED_CACHE, "sched-cache", "", "-", "v7.2", 1,
 	   "load balancing gathers the threads of a process behind one cache")
 FG_FEATURE(CACHE_ASYM, "cache-asym", "", "-", "v7.3", 1, "sched-cache leaves tasks that need a bigger CPU alone")
-FG_FEATURE(CACHE_ALB, "cache-alb", "", "-", "v7.3", 0,
+FG_FEATURE(CACHE_ALB, "cache-alb", "", "-", "v7.3", 1,
 	   "active balance of sched-cache takes only tasks that prefer the cache")
-FG_FEATURE(CACHE_RUNNABLE, "cache-runnable", "", "-", "v7.3", 0, "sched-cache does not count delayed sleepers")
-FG_FEATURE(CACHE_PACKING, "cache-packing", "", "-", "-", 0, "sched-cache yields to asymmetric packing (7.3.4)")
+FG_FEATURE(CACHE_RUNNABLE, "cache-runnable", "", "-", "v7.3", 1, "sched-cache does not count delayed sleepers")
+FG_FEATURE(CACHE_PACKING, "cache-packing", "", "-", "-", 1, "sched-cache yields to asymmetric packing (7.3.4)")
 
 /* Versions, run queue: spec 9. */
 FG_FEATURE(RQ, "rq", "cfs|eevdf|eevdf612", "-", "v2.6.23", 1, "the run queue of fair tasks")

@@ -177,6 +177,25 @@ struct fg_util_est {
 #define FG_TASK_REL_DEADLINE 128	/* off the queue: deadline is relative to vruntime */
 #define FG_TASK_ASKED_MIN 256	/* uclamp_req_min is its own request, not what tasks of its class have by default */
 #define FG_TASK_ASKED_MAX 512
+#define FG_TASK_CACHE_WORK 1024	/* fg_task_cache_work() is due at its return to user mode */
+
+/* What a CPU has run of a process lately, halved every epoch (sched_cache_time; spec-new 6.2). */
+struct fg_cache_time {
+	u64 runtime;		/* ns */
+	u64 epoch;		/* of the CPU, as of the last update */
+};
+
+/* An address space whose threads sched-cache gathers (sched_cache_group, spec-new 6.1). */
+struct fg_process {
+	struct fg_cache_time *cpus;	/* nr_cpus of them */
+	u64 epoch;		/* of the CPU whose tick planned the last scan */
+	u64 next_scan;		/* jiffies */
+	u64 nr_running_avg;	/* threads that had a CPU when it was scanned */
+	s32 cpu;		/* the preferred CPU: its cache is preferred; -1: none */
+	u32 nr_threads;
+	u32 id;			/* the caller's number of it */
+	u32 pad;
+};
 
 struct fg_task {
 	u32 id;
@@ -201,6 +220,9 @@ struct fg_task {
 	struct fg_tg *tg;	/* the task group that it is in, null: the root group */
 	u64 shares;		/* of an entity that is a group: weight in 1024ths; of a task 0 */
 	u64 h_load;		/* of a task, with flat-pick: the weight that orders it, in 1024ths: its part of the CPU (spec-new 3.1) */
+	u32 preferred_llc;	/* sched-cache: sd_llc_id of the preferred cache + 1, 0: none; as counted in the run queue */
+	u32 pref_llc_queued;	/* the CPU that it is queued on is behind that cache */
+	struct fg_process *process;	/* null: a kernel thread or an exiting task, or nobody asks */
 	u64 wakee_flip_ts;	/* ns */
 	struct fg_avg avg;
 	struct fg_util_est est;
@@ -298,6 +320,8 @@ struct fg_llc {
 	u32 has_idle_cores;
 	u32 nr_idle_scan;
 	u32 pad;
+	u64 util_avg;		/* sched-cache, of a cache: the sum of utilization that a pass above it recorded last, */
+	u64 capacity;		/* and its capacity then */
 };
 
 /* A cluster of CPUs, as wakeups look for it: larger than a core, smaller than what shares the last-level cache. */
@@ -544,7 +568,27 @@ struct fg_cpu {
 	struct fg_uclamp uclamp[FG_NR_UCLAMPS];	/* maximum initially 1024 */
 	struct fg_mask core;	/* SMT siblings with itself, online ones */
 	struct fg_domain *sd_numa;
-	u64 pad;
+
+	/* sched-cache, spec-new 6.1 */
+	u64 cpu_runtime;	/* ns: what the CPU has run of all processes lately */
+	u64 cpu_epoch;
+	u64 cpu_epoch_next;	/* jiffies */
+	u32 *llc_counts;	/* by sd_llc_id: queued tasks that prefer this cache; null: nobody counts */
+	u32 nr_pref_llc_running;	/* queued tasks that the CPU is the right one for; cache-runnable: that are awake */
+	u32 push_llc;		/* active_balance is for tasks that prefer the cache of push_cpu (cache-alb) */
+	u64 pad[4];
+};
+
+/* sched-cache: the static key sched_cache_active, and the files of sched/llc_balancing in debugfs. */
+struct fg_llc_balancing {
+	u32 active;		/* sched-cache is on, some partition has several caches, and `enabled` says so */
+	u32 aggr_tolerance;	/* 0..100: how many threads are too many for a cache; 0: any, 100: none */
+	u32 epoch_period;	/* jiffies */
+	u32 epoch_affinity_timeout;	/* epochs without a scan after which a process prefers no cache */
+	u32 imb_pct;		/* how much busier the preferred cache may be */
+	u32 overaggr_pct;	/* utilization up to which a cache has room, for CPUs with SMT */
+	u32 smt_threads;	/* most threads of a core */
+	u32 pad;
 };
 
 /* The machine and the version under test. */
@@ -566,7 +610,8 @@ struct fg_sys {
 	struct fg_clamps uclamp_limit;	/* sched_util_clamp_min and _max: no task has more */
 	struct fg_tg *tgs;	/* nr_tgs task groups, each before the group around it */
 	u32 nr_tgs;		/* at most FG_MAX_TGS */
-	u32 cache_key;		/* the CPUs behind some cache are a part of their partition: sched-cache is active */
+	u32 pad;
+	struct fg_llc_balancing llc_balancing;
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
 	struct fg_mask active;
 	struct fg_features feat;
@@ -772,6 +817,11 @@ fg_bool fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE 
 s64 fg_hrtick_delay(const struct fg_sys *sys, const struct fg_cpu *rq);
 /* That timer has expired, and the current fair task is charged: like fg_entity_tick(), but it always wants a reschedule. */
 void fg_hrtick(const struct fg_sys *sys, struct fg_cpu *rq);
+/*
+ * Of a FG_TASK_CACHE_WORK p, when it next leaves the kernel: chooses the cache that p's process prefers (task_cache_work,
+ * spec-new 6.2). 1: it read all CPUs.
+ */
+fg_bool fg_task_cache_work(const struct fg_sys *sys, struct fg_task *p, u64 jiffies);
 #define FG_PREEMPT_NO 0
 #define FG_PREEMPT_YES 1
 #define FG_PREEMPT_DELAYED 2
@@ -1007,13 +1057,15 @@ u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, fg
 #define FG_MIGRATE_UTIL 1
 #define FG_MIGRATE_TASK 2
 #define FG_MIGRATE_MISFIT 3
+#define FG_MIGRATE_LLC 4	/* tasks that prefer the cache of dst_cpu (migrate_llc_task) */
 
 /* fg_balance.flags */
 #define FG_LB_ALL_PINNED 1	/* no task of the source was seen that may run on dst */
 #define FG_LB_DST_PINNED 2	/* new_dst_cpu could take a task that dst may not */
 #define FG_LB_SOME_PINNED 4
 #define FG_LB_ACTIVE 8		/* by the stopper */
-#define FG_LB_CACHE_PINNED 16	/* sched-cache kept a task where it is */
+#define FG_LB_LLC_PINNED 16	/* a task stays for the sake of its cache */
+#define FG_LB_ACTIVE_LLC 32	/* by the stopper, for tasks that prefer the cache of dst_cpu */
 
 /* How a look for imbalance ended, named in balance_rules.h. */
 enum fg_balance_rule_id {

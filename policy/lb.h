@@ -4,6 +4,7 @@
  *
  *	lb_begin.c	whose turn it is
  *	lb_asym.c	CPUs preferred to others
+ *	lb_cache.c	tasks that prefer a cache
  *	lb_stats.c	statistics of groups, and what the same look at every CPU says of the partition
  *	lb_old.c	the busiest group and the amount as up to v5.4
  *	lb_busiest.c	the busiest group as since 002/P04
@@ -33,11 +34,13 @@ struct sg_lb_stats {
 	u32 nr; /* tasks that count as making it busy: fair ones, with lb-p05 those of all classes */
 	u32 idle_cpus;
 	u32 weight; /* CPUs */
+	u32 nr_pref_dst_llc; /* queued tasks that prefer dst's cache and are not there, if group_wants_llc_of_dst() asked */
 	u32 type; /* enum group_type; up to v5.4 group_has_spare is `other` */
 	u8 no_capacity; /* v5.4: overloaded, or to be taken for it */
 	u8 asym_packing; /* dst is preferred to its CPUs */
 	u8 smt; /* busy siblings that an idle core could help */
 	u8 overutilized; /* one of its CPUs is */
+	u8 llc; /* tasks are to be moved to dst's cache, which they prefer */
 };
 
 /* A domain. The busiest group is b->busiest. */

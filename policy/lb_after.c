@@ -102,6 +102,12 @@ static u32 need_active_balance(const struct fg_sys *sys, const struct fg_balance
 	/* v5.12: a running task instead of a waiting one only where tasks are counted. */
 	u32 counts = !feat(sys, FG_ACTIVE_LB_TASK) || b->migration == FG_MIGRATE_TASK;
 
+	if (feat(sys, FG_CACHE_PACKING) && asym_active_balance(sys, b))
+		return 1;
+	if (active_balance_breaks_llc(sys, b))
+		return 0;
+	if (b->migration == FG_MIGRATE_LLC)
+		return 1;
 	return wants_running_task(sys, b) || (counts && b->sd->nr_balance_failed > b->sd->cache_nice_tries + 2);
 }
 
@@ -119,6 +125,7 @@ static u32 start_active_balance(const struct fg_sys *sys, struct fg_balance *b, 
 	if (start) {
 		src->active_balance = 1;
 		src->push_cpu = b->this_cpu;
+		src->push_llc = b->migration == FG_MIGRATE_LLC && feat(sys, FG_CACHE_ALB);
 	}
 	/* Up to v5.11: enough failures that the stopper does not mind heat. */
 	if (!feat(sys, FG_ACTIVE_LB_TASK))
@@ -133,7 +140,8 @@ static u32 balance_failed(const struct fg_sys *sys, struct fg_balance *b)
 	struct fg_domain *sd = b->sd;
 	u32 active = 0;
 
-	if (b->kind != FG_CPU_NEWLY_IDLE && !misfit_leaves_pace(sys, b) && !(b->flags & FG_LB_CACHE_PINNED))
+	/* What stays for its cache's sake is no failure. */
+	if (b->kind != FG_CPU_NEWLY_IDLE && !misfit_leaves_pace(sys, b) && !(b->flags & FG_LB_LLC_PINNED))
 		sd->nr_balance_failed++;
 	if (need_active_balance(sys, b)) {
 		if (!running_may_come(b, src)) {
@@ -192,7 +200,7 @@ u32 fg_active_begin(const struct fg_sys *sys, struct fg_cpu *src, struct fg_bala
 	b->kind = FG_CPU_IDLE;
 	fg_balance_begin(sys, b);
 	b->src_cpu = src->id;
-	b->flags = FG_LB_ACTIVE;
+	b->flags = FG_LB_ACTIVE | (src->push_llc ? FG_LB_ACTIVE_LLC : 0);
 	return 1;
 }
 

@@ -82,6 +82,9 @@ static u32 amount_by_type(const struct fg_sys *sys, struct fg_balance *b, const 
 	case group_asym_packing:
 		set_amount(b, FG_MIGRATE_TASK, busiest->h_nr);
 		return 1;
+	case group_llc_balance:
+		set_amount(b, FG_MIGRATE_LLC, 1);
+		return 1;
 	case group_smt_balance:
 	case group_imbalanced:
 		set_amount(b, FG_MIGRATE_TASK, 1);

@@ -7,6 +7,8 @@ static u32 lb_classify(const struct fg_sys *sys, const struct fg_balance *b, con
 {
 	if (lb_is_overloaded(sys, b, st))
 		return group_overloaded;
+	if (st->llc)
+		return group_llc_balance;
 	if (g->imbalance)
 		return group_imbalanced;
 	if (st->asym_packing)
@@ -97,6 +99,8 @@ static u32 busier_of_type(const struct fg_sys *sys, const struct fg_balance *b, 
 	switch (st->type) {
 	case group_overloaded:
 		return st->avg_load > busiest->avg_load;
+	case group_llc_balance:
+		return st->nr_pref_dst_llc > busiest->nr_pref_dst_llc;
 	case group_asym_packing:
 		return b->busiest && asym_prefer(b->busiest->asym_prefer_cpu, g->asym_prefer_cpu);
 	case group_misfit_task:
@@ -156,7 +160,10 @@ static void set_type(const struct fg_sys *sys, const struct fg_balance *b, const
 		st->avg_load = st->load * FG_CAPACITY_SCALE / st->capacity;
 }
 
-/* The busiest group in b->busiest, and statistics of it, of the local group and of all. */
+/*
+ * The busiest group in b->busiest, and statistics of it, of the local group and of all. Whether tasks are to be moved to
+ * dst's cache is decided by what the pass before recorded of the group.
+ */
 static void update_sd_lb_stats(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
 {
 	struct fg_group *g;
@@ -166,12 +173,17 @@ static void update_sd_lb_stats(const struct fg_sys *sys, struct fg_balance *b, s
 	{
 		if (sd_stats_group(sys, b, s, g)) {
 			set_type(sys, b, g, s->local);
+			record_llc_stats(sys, b, g, s->local);
 			continue;
 		}
-		if (is_out_of_question(s))
+		if (is_out_of_question(s)) {
+			record_llc_stats(sys, b, g, s->other);
 			continue;
+		}
 		look_at_siblings(sys, b, s, g);
+		s->other->llc = group_wants_llc_of_dst(sys, b, g, s->other) != 0;
 		set_type(sys, b, g, s->other);
+		record_llc_stats(sys, b, g, s->other);
 		if (pick_busiest(sys, b, s, g))
 			sd_stats_take(b, s, g);
 	}
@@ -226,6 +238,8 @@ static u32 compare_idle_cpus(const struct fg_sys *sys, const struct fg_balance *
 		return FG_BALANCE_RULE_IDLE_CPUS;
 	if (feat(sys, FG_LB_P07) && s->busiest->h_nr == 1)
 		return FG_BALANCE_RULE_SINGLE;
+	if (s->busiest->type == group_llc_balance)
+		return FG_BALANCE_RULE_LLC;
 	return s->busiest->type == group_smt_balance ? FG_BALANCE_RULE_SMT : FG_BALANCE_RULE_EVEN;
 }
 
@@ -248,8 +262,12 @@ static u32 decide_balance(const struct fg_sys *sys, const struct fg_balance *b, 
 		return FG_BALANCE_RULE_LOCAL_BUSIER;
 	if (s->local->type == group_overloaded)
 		return compare_loads(b, s);
-	if (prefers_sibling(sys, b) && s->local->type == group_has_spare && sibling_excess(sys, b, s) > 1)
-		return FG_BALANCE_RULE_SIBLING;
+	if (prefers_sibling(sys, b) && s->local->type == group_has_spare) {
+		if (s->busiest->type == group_llc_balance)
+			return FG_BALANCE_RULE_LLC;
+		if (sibling_excess(sys, b, s) > 1)
+			return FG_BALANCE_RULE_SIBLING;
+	}
 	if (s->busiest->type != group_overloaded)
 		return compare_idle_cpus(sys, b, s);
 	return s->local->type == group_has_spare ? FG_BALANCE_RULE_SPARE : FG_BALANCE_RULE_LOAD;

@@ -46,23 +46,6 @@ static u32 ineligible_at_dst(const struct fg_sys *sys, const struct fg_balance *
 	return dst->sum_weight && !entity_eligible(src, p);
 }
 
-/*
- * migrate_degrades_llc, as far as it needs no knowledge of processes: a task that fits where it is does not move to a CPU
- * where it does not.
- */
-static u32 cache_forbids(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_task *p)
-{
-	struct clamped_util want;
-
-	if (!feat(sys, FG_CACHE_ASYM) || !sys->cache_key || b->sd->nr_balance_failed > b->sd->cache_nice_tries)
-		return 0;
-	if (!(b->sd->flags & FG_SD_ASYM_CPUCAPACITY))
-		return 0;
-	task_clamped_util(sys, p, p->avg.util_avg, &want);
-	return task_fits_cpu(sys, &want, cpu_rq(sys, (u32)b->dst_cpu)) != 1 &&
-	       task_fits_cpu(sys, &want, cpu_rq(sys, (u32)b->src_cpu)) == 1;
-}
-
 u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p)
 {
 	if (feat(sys, FG_DELAYED_STAY) && (p->flags & FG_TASK_DELAYED) && b->migration != FG_MIGRATE_LOAD)
@@ -80,9 +63,10 @@ u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const st
 	if (p->on_cpu)
 		return 0;
 	if ((b->flags & FG_LB_ACTIVE) && feat(sys, FG_ACTIVE_LB_TASK))
-		return 1;
-	if (cache_forbids(sys, b, p)) {
-		b->flags |= FG_LB_CACHE_PINNED;
+		return !prefers_another_llc(sys, b, p);
+	if (migrate_degrades_llc(sys, b, p)) {
+		if (b->migration != FG_MIGRATE_LLC)
+			b->flags |= FG_LB_LLC_PINNED;
 		return 0;
 	}
 	return b->sd->nr_balance_failed > b->sd->cache_nice_tries || !task_hot(sys, b, p);
@@ -158,6 +142,7 @@ static u32 take_amount(const struct fg_sys *sys, struct fg_balance *b, const str
 
 	switch (b->migration) {
 	case FG_MIGRATE_TASK:
+	case FG_MIGRATE_LLC:
 		b->imbalance--;
 		return 1;
 	case FG_MIGRATE_MISFIT:

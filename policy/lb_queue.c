@@ -55,6 +55,8 @@ static u64 queue_value(const struct fg_sys *sys, const struct fg_balance *b, con
 		return nr;
 	case FG_MIGRATE_MISFIT:
 		return rq->misfit_task_load;
+	case FG_MIGRATE_LLC:
+		return prefer_llc_of(rq, cpu_rq(sys, (u32)b->dst_cpu));
 	}
 	load = lb_load(sys, rq);
 	return nr == 1 && (s64)load > b->imbalance && !capacity_reduced(rq, b->sd) ? 0 : load;

@@ -31,6 +31,8 @@ static void clear_sg_stats(struct sg_lb_stats *st)
 	st->asym_packing = 0;
 	st->smt = 0;
 	st->overutilized = 0;
+	st->nr_pref_dst_llc = 0;
+	st->llc = 0;
 }
 
 static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s)

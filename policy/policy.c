@@ -21,6 +21,7 @@
 /* run queue */
 #include "rt.c"
 #include "idle.c"
+#include "cache.c"
 #include "vruntime.c"
 #include "cfs.c"
 #include "eevdf.c"
@@ -44,6 +45,7 @@
 #include "balance.c"
 #include "lb_asym.c"
 #include "lb_begin.c"
+#include "lb_cache.c"
 #include "lb_stats.c"
 #include "lb_amount.c"
 #include "lb_busiest.c"

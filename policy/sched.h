@@ -85,6 +85,7 @@ enum group_type {
 	group_smt_balance,
 	group_asym_packing,
 	group_imbalanced,
+	group_llc_balance,
 	group_overloaded,
 };
 
@@ -119,6 +120,12 @@ static inline u32 is_fair(const struct fg_task *p)
 static inline u32 is_rt(const struct fg_task *p)
 {
 	return p && !is_fair(p);
+}
+
+/* sched_cache_enabled() */
+static inline u32 cache_aware(const struct fg_sys *sys)
+{
+	return sys->llc_balancing.active;
 }
 
 /* The current fair task, null if there is none. */
@@ -279,6 +286,14 @@ static inline u32 capacity_reduced(const struct fg_cpu *rq, const struct fg_doma
 
 /* idle.c */
 static u64 clock_jiffies(const struct fg_sys *sys, u64 clock);
+
+/* cache.c */
+static void account_mm_sched(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u64 delta);
+static void account_llc_enqueue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+static void account_llc_dequeue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+static void pref_llc_running(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p, s32 by);
+static void task_tick_cache(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *p);
+static u32 invalid_llc_nr(const struct fg_sys *sys, const struct fg_process *g, const struct fg_cpu *rq);
 
 /* schedutil.c */
 static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);

@@ -309,7 +309,7 @@ TEST(a_cache_keeps_a_task_that_fits_from_a_cpu_where_it_does_not)
 
 		lb_one_busy(612, 3);
 		sys.feat.value[FG_CACHE_ASYM] = (u8)asked[i][0];
-		sys.cache_key = asked[i][1];
+		sys.llc_balancing.active = asked[i][1];
 		sys.asym_key = 1;
 		for (u32 cpu = 0; cpu < 4; cpu++)
 			cpus[cpu].cpu_capacity = cpus[cpu].cpu_capacity_orig = 400;
@@ -319,7 +319,7 @@ TEST(a_cache_keeps_a_task_that_fits_from_a_cpu_where_it_does_not)
 		lb_task_util(&lb_task[1], 500);
 		lb_task_util(&lb_task[2], 100);
 		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), asked[i][3]);
-		CHECK_EQ((b.flags & FG_LB_CACHE_PINNED) != 0, !asked[i][3]);
+		CHECK_EQ((b.flags & FG_LB_LLC_PINNED) != 0, !asked[i][3]);
 		/* A small task fits everywhere, and one that fits nowhere cannot lose. */
 		CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[2]), 1);
 		lb_task_util(&lb_task[1], 1000);
@@ -338,7 +338,7 @@ TEST(what_a_cache_keeps_is_no_failure)
 
 		lb_one_busy(612, 3);
 		b = lb_find(0, 1, FG_CPU_IDLE);
-		b.flags |= kept ? FG_LB_CACHE_PINNED : 0;
+		b.flags |= kept ? FG_LB_LLC_PINNED : 0;
 		b.sd->nr_balance_failed = 1;
 		b.moved = 0;
 		fg_balance_end(&sys, &b);

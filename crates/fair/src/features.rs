@@ -154,6 +154,9 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_PICK_BUDDY, ffi::FG_RQ),
     needs(ffi::FG_YIELD_FORFEIT, ffi::FG_RQ),
     needs(ffi::FG_CACHE_ASYM, ffi::FG_SCHED_CACHE),
+    needs(ffi::FG_CACHE_ALB, ffi::FG_SCHED_CACHE),
+    needs(ffi::FG_CACHE_RUNNABLE, ffi::FG_SCHED_CACHE),
+    needs(ffi::FG_CACHE_PACKING, ffi::FG_SCHED_CACHE),
     needs(ffi::FG_HRTICK, ffi::FG_RQ),
 ];
 

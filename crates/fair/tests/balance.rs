@@ -10,7 +10,7 @@ use fairground_sim::{
     Balance, BalanceKind, Change, Config, Engine, Event, EventKind, HashObserver, IdleGovernor, Ipi, MigrateCause,
     Observer, Pick, Request, Scheduler, SimError, TaskId,
 };
-use fairground_workload::{Amount, Op, ProgramBuilder, Workload};
+use fairground_workload::{Amount, Op, ProgramBuilder, Start, Workload};
 
 use crate::rig::{two_caches, Rig, MS};
 
@@ -226,6 +226,9 @@ fn what_may_not_run_here_goes_to_a_neighbour_where_it_may() {
         let mut program = pinned.tasks[0].program.to_vec();
         program[1] = Op::SetAffinity([1, 2].into_iter().collect());
         (pinned.tasks[0].program, pinned.tasks[0].affinity) = (program.into(), Some(CpuMask::single(2)));
+        // Two processes: from v7.2 on the threads of one would stay behind their cache.
+        let own = |process| Start { count: 1, process, ..pinned.start[0].clone() };
+        pinned.start = [0, 1].map(own).into();
         let (moves, _) = run(&machine, &pinned, preset.name, config()).unwrap();
         let poorest = *moves.ran_ns.iter().min().unwrap();
         assert!(poorest > 700 * MS, "{}: {:?} {:?}", preset.name, moves.ran_ns, moves.migrations);

@@ -123,6 +123,43 @@ impl PolicySandbox {
         self.queues.world.llc_mut(cpu as usize)
     }
 
+    /// Sets the process of a task; none: it has none.
+    pub fn point_process(&mut self, task: u32, number: Option<u32>) {
+        self.queues.world.tasks.grow_to(task as usize);
+        self.queues.world.point_process(task, number);
+    }
+
+    /// Number of the process of a task; none: it has none.
+    pub fn process_of(&self, task: u32) -> Option<u32> {
+        self.queues.world.process_of(task)
+    }
+
+    /// A process, to be overwritten; created if it does not exist.
+    pub fn process_mut(&mut self, number: u32) -> &mut FgProcess {
+        self.queues.world.process_mut(number)
+    }
+
+    /// What a CPU has run of a process, to be overwritten; the process is created if it does not exist.
+    pub fn cache_time_mut(&mut self, number: u32, cpu: CpuId) -> &mut FgCacheTime {
+        self.queues.world.cache_time_mut(number, cpu as usize)
+    }
+
+    /// Number of tasks queued on a CPU that prefer the cache of this `sd_llc_id`, to be overwritten; none: nobody counts.
+    pub fn llc_count_mut(&mut self, cpu: CpuId, llc: usize) -> Option<&mut u32> {
+        self.queues.world.llc_count_mut(cpu as usize, llc)
+    }
+
+    /// The same by `sd_llc_id`; empty: nobody counts.
+    pub fn llc_counts(&self, cpu: CpuId) -> Vec<u32> {
+        self.queues.world.llc_counts(cpu as usize).collect()
+    }
+
+    /// task_cache_work: the scan by which the process of a task, current on its CPU, chooses the cache it prefers. False:
+    /// it was not made.
+    pub fn scan_caches(&mut self, task: u32, jiffies: u64) -> bool {
+        self.queues.world.task_cache_work(task, jiffies)
+    }
+
     /// The shared state of the asymmetric domain of `cpu`, to be overwritten; none if that is the cache's, or if there
     /// is none.
     pub fn asym_shared_mut(&mut self, cpu: CpuId) -> Option<&mut FgLlc> {
@@ -351,6 +388,13 @@ mod tests {
             last.starts_with("select_idle_cpu: idle CPU (C8): ") && last.contains('3') && !last.contains('{'),
             "{last}"
         );
+    }
+
+    #[test]
+    fn a_task_that_was_only_pointed_at_has_its_number() {
+        let mut shown = two_pairs();
+        shown.point(1, &Pointers { curr: Some(3), next: Some(5), ..Pointers::default() });
+        assert_eq!(shown.pointers(1), Pointers { curr: Some(3), next: Some(5), ..Pointers::default() });
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Host for SimHost<'_> {
             unit: match b.migration {
                 FG_MIGRATE_LOAD => BalanceUnit::Load,
                 FG_MIGRATE_UTIL => BalanceUnit::Util,
-                FG_MIGRATE_TASK => BalanceUnit::Task,
+                FG_MIGRATE_TASK | FG_MIGRATE_LLC => BalanceUnit::Task,
                 _ => BalanceUnit::Misfit,
             },
             amount: u64::try_from(b.imbalance).unwrap_or(0),

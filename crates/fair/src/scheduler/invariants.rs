@@ -42,6 +42,9 @@ impl Fair {
         if est > awake || self.features.on(FG_EST_DELAYED) {
             same("est_enqueued", est, awake)?;
         }
+        let preferred = |p: &FgTask| p.preferred_llc != 0;
+        let caches = || self.queues.world.llc_counts(cpu).map(u64::from);
+        same("llc_counts", caches().sum(), if caches().next().is_some() { count(preferred) } else { 0 })?;
         self.audit_clamps(cpu)?;
         self.audit_order(cpu)?;
         self.audit_queues(cpu)?;

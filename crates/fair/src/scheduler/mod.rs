@@ -126,6 +126,8 @@ impl Fair {
     fn leave(&mut self, env: &mut Env, cpu: CpuId) {
         if self.queues.rqs[cpu as usize].resched_lazy {
             env.resched(cpu);
+        } else {
+            self.queues.return_to_user(&mut self.sim.on(env), cpu as usize);
         }
     }
 
@@ -210,6 +212,12 @@ impl Scheduler for Fair {
         self.leave(env, cpu);
     }
 
+    fn new_process(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, process: u32) {
+        self.enter(env, cpu);
+        self.queues.world.leave_process(task);
+        self.queues.world.join_process(task, Some(process), env.jiffies());
+    }
+
     fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {
         self.enter(env, ctx.cpu);
         self.try_to_wake_up(env, ctx, task);
@@ -227,6 +235,7 @@ impl Scheduler for Fair {
         self.clock(env, cpu);
         self.queues.world.task_mut(task).flags |= FG_TASK_EXITING;
         self.states[task as usize].dead = true;
+        self.queues.world.leave_process(task);
         self.queues.dequeue(&mut self.sim.on(env), cpu, task, FG_DEQUEUE_SLEEP);
     }
 

@@ -58,7 +58,7 @@ impl Fair {
     /// sched_fork and wake_up_new_task. No parent: it exists from time 0.
     pub(crate) fn place_child(&mut self, env: &mut Env, parent: Option<TaskId>, child: &TaskInfo) {
         let (here, task) = (self.sim.here as usize, child.id);
-        self.new_task(child);
+        self.new_task(child, env.jiffies());
         if let Some(parent) = parent {
             self.inherit_wakees(parent, task);
         }
@@ -83,7 +83,7 @@ impl Fair {
     }
 
     /// The structs of a task born on this CPU.
-    fn new_task(&mut self, info: &TaskInfo) {
+    fn new_task(&mut self, info: &TaskInfo, jiffies: u64) {
         let (here, index) = (self.sim.here, info.id as usize);
         self.queues.world.tasks.grow_to(index);
         if self.states.len() <= index {
@@ -97,6 +97,7 @@ impl Fair {
         p.flags = FG_TASK_NEW | if info.kthread_cpu.is_some() { FG_TASK_PERCPU_KTHREAD } else { 0 };
         *self.queues.world.task_mut(info.id) = p;
         self.queues.world.join_group(info.id, info.group.map(|g| g as usize));
+        self.queues.world.join_process(info.id, info.process, jiffies);
         self.write_affinity(info.id, &info.affinity);
         self.write_attr(info.id, &info.attr);
         if is_rt(self.queues.world.task(info.id)) {

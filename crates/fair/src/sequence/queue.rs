@@ -233,6 +233,17 @@ impl RunQueues {
         self.request_frequency(host, cpu);
     }
 
+    /// The current task of `cpu` returns to user mode: a scan of sched-cache that its tick has planned is made. Not if
+    /// another task is to run first.
+    pub fn return_to_user<H: Host>(&mut self, host: &mut H, cpu: usize) {
+        let Some(task) = self.world.curr(cpu).filter(|_| !self.rqs[cpu].resched) else { return };
+        let p = self.world.task(task);
+        let runs = p.on_rq != 0 && p.flags & FG_TASK_DELAYED == 0;
+        if runs && p.flags & FG_TASK_CACHE_WORK != 0 && self.world.task_cache_work(task, host.jiffies()) {
+            host.charge(SoftCost::GroupCpu, self.world.cpus.len() as u32);
+        }
+    }
+
     fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
         self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
         self.world.add_rt(cpu, task);

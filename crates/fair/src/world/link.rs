@@ -4,6 +4,7 @@
 use fairground_machine::{CpuId, CpuMask, Machine};
 
 use super::cpus::Cpus;
+use super::processes::Processes;
 use super::slabs::{EnergyModels, Sums, World};
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
@@ -26,6 +27,7 @@ impl World {
             energy: EnergyModels::none(),
             sugovs: Slab::new(Vec::new()),
             tasks: Pool::new(FgTask::zeroed),
+            processes: Processes::none(),
             tgs: Slab::new(Vec::new()),
             tg_cpus: Slab::new(Vec::new()),
             tg_of: Vec::new(),
@@ -38,6 +40,7 @@ impl World {
         world.link_cpus(topology);
         world.link_clusters(topology);
         world.link_sums();
+        world.link_caches(machine, topology);
         world
     }
 
@@ -48,7 +51,6 @@ impl World {
         sys.nr_cpus = machine.nr_cpus() as u32;
         sys.asym_key = u8::from(topology.has(FG_SD_ASYM_CPUCAPACITY));
         sys.smt_key = u8::from(machine.has_smt());
-        sys.cache_key = u32::from(topology.has_many_llcs());
         sys.active = machine.all_cpus();
         sys.feat = features.raw().clone();
         // Without the static key sched_uclamp_used (UCLAMP_KEY), clamps are always counted.
@@ -58,9 +60,10 @@ impl World {
     }
 
     /// Sets HZ, which the engine gives at its first call, and then the group capacities, whose update times are
-    /// jiffies.
+    /// jiffies, and the length of an epoch of sched-cache.
     pub fn set_hz(&mut self, hz: u32) {
         self.sys_mut().hz = hz;
+        self.set_epoch_period();
         self.first_capacities();
     }
 

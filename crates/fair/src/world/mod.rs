@@ -10,6 +10,7 @@ mod energy;
 mod governor;
 mod groups;
 mod link;
+mod processes;
 mod rt;
 mod slabs;
 mod sums;

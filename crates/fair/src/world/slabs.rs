@@ -3,6 +3,7 @@
 use fairground_machine::{CpuId, CpuMask};
 
 use super::cpus::Cpus;
+use super::processes::Processes;
 use crate::ffi::*;
 use crate::storage::{Pool, Slab};
 
@@ -67,6 +68,7 @@ pub(crate) struct World {
     /// One for each clock if schedutil sets the clocks, else empty.
     pub(super) sugovs: Slab<FgSugov>,
     pub tasks: Pool<FgTask>,
+    pub(super) processes: Processes,
     /// Task groups that compete as one entity.
     pub(super) tgs: Slab<FgTg>,
     /// Their entities and queues: all CPUs of the first group, all CPUs of the second, ...

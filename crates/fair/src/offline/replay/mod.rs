@@ -18,8 +18,8 @@
 //! * Only reading a CPU in newidle balancing costs time, because its limits depend on that cost.
 //! * NI_RANDOM's draws are all 0: a recording has no seed.
 //!
-//! DEVIATION: recordings do not contain interrupt time, frequency limits or task groups: there are none here, and all
-//! tasks are SCHED_OTHER. Ticks come at whole multiples of their period.
+//! DEVIATION: recordings do not contain interrupt time, frequency limits, task groups or processes: there are none here,
+//! and all tasks are SCHED_OTHER. Ticks come at whole multiples of their period.
 
 mod background;
 mod switch;
