@@ -18,6 +18,7 @@
 struct task {
 	s32 cpu;
 	s32 group;
+	s32 process;
 	s32 runnable;
 	s32 fair;
 	s32 lost;
@@ -168,6 +169,7 @@ static void fork_task(s32 cpu, const struct ks_birth *child)
 	memcpy(p->allowed, child->allowed, sizeof(p->allowed));
 	p->cpu = cpu;
 	p->group = child->group;
+	p->process = child->process;
 	p->attr = child->attr;
 	p->fair = child->attr.policy != FG_SCHED_FIFO && child->attr.policy != FG_SCHED_RR;
 	misbehave(child->comm, cpu, child->task);
@@ -253,6 +255,19 @@ static void stopper(s32 cpu)
 	if (host->pushed)
 		host->pushed(host->self, cpu);
 	host->ipi(host->self, tasks[task].cpu, KS_IPI_RESCHED);
+}
+
+/* Tells of the first one. */
+static void new_process(s32 cpu, s32 task, s32 process)
+{
+	static s32 told;
+	char line[80];
+
+	(void)cpu;
+	snprintf(line, sizeof(line), "a task of process %d is of process %d now", tasks[task].process, process);
+	tasks[task].process = process;
+	if (!told++)
+		say(4, 0, line);
 }
 
 static void tick(s32 cpu)
@@ -454,6 +469,33 @@ static void read_tg_cpu(s32 group, s32 cpu, struct fg_tg_cpu *to)
 	(void)to;
 }
 
+static s32 read_process_of(s32 task)
+{
+	(void)task;
+	return KS_NONE;
+}
+
+static void read_process(s32 process, struct fg_process *to)
+{
+	(void)process;
+	(void)to;
+}
+
+static void read_cache_time(s32 process, s32 cpu, struct fg_cache_time *to)
+{
+	(void)process;
+	(void)cpu;
+	(void)to;
+}
+
+static u32 read_llc_counts(s32 cpu, u32 *to, u32 max)
+{
+	(void)cpu;
+	(void)to;
+	(void)max;
+	return 0;
+}
+
 static u64 read_clock(void)
 {
 	return host->clock(host->self, 0);
@@ -490,7 +532,8 @@ static s32 read_governor(s32 cpu, struct fg_sugov *to)
 
 static const struct ks_read reader = {
 	.size = sizeof(struct ks_read), .refs = read_refs, .sys = read_sys, .place = read_place, .root = read_root,
-	.llc = read_llc, .balance_shared = read_llc, .domain = read_domain, .groups = read_groups, .queue = read_queue,
+	.llc = read_llc, .balance_shared = read_llc, .domain = read_domain, .groups = read_groups, .process_of = read_process_of,
+	.process = read_process, .cache_time = read_cache_time, .llc_counts = read_llc_counts, .queue = read_queue,
 	.movable = read_movable, .queue_refs = read_queue_refs, .nr_groups = read_nr_groups, .group_of = read_group_of,
 	.group = read_tg, .group_cpu = read_tg_cpu, .energy = read_energy, .governor = read_governor, .governor_cpu = read_cpu, .clock = read_clock, .irq_time = read_irq_time,
 	.unobserved = "fg_cpu.queued fg_cpu.pd", .sizeof_cpu = FAKE_CPU_SIZE, .sizeof_task = sizeof(struct fg_task),
@@ -499,11 +542,13 @@ static const struct ks_read reader = {
 	.sizeof_frequency_limits = sizeof(struct fg_frequency_limits), .sizeof_opp = sizeof(struct fg_opp),
 	.sizeof_sugov = sizeof(struct fg_sugov), .sizeof_tg = sizeof(struct fg_tg),
 	.sizeof_tg_cpu = sizeof(struct fg_tg_cpu),
+	.sizeof_process = sizeof(struct fg_process),
+	.sizeof_cache_time = sizeof(struct fg_cache_time),
 };
 
 static const struct ks_kernel kernel = {
 	.size = FAKE_SIZE, .abi = FAKE_ABI, .max_cpus = MAX_CPUS, .hz = 250, .release = "0.0-fake", .boot = boot,
-	.fork = fork_task, .exec = exec_task, .wake = wake, .block = block, .exit = block, .yield = yield,
+	.fork = fork_task, .exec = exec_task, .new_process = new_process, .wake = wake, .block = block, .exit = block, .yield = yield,
 	.set_attr = set_attr, .set_allowed = set_allowed, .schedule = schedule, .stopper = stopper, .tick = FAKE_TICK,
 	.ipi = ipi, .softirq = softirq, .timer = timer, .idle_enter = idle_enter, .idle_exit = on_cpu,
 	.tick_stopped = tick_stopped, .freq_scale = freq_scale, .frequency_limits = frequency_limits,

@@ -223,6 +223,19 @@ fn the_kernel_is_told_of_the_machine() {
     });
 }
 
+/// The parent's process is 0, its child is forked as process 1.
+#[test]
+fn the_kernel_is_told_of_processes() {
+    alone("the_kernel_is_told_of_processes", || {
+        let parent = vec![Op::Spawn { spec: 1, count: 1, thread: false }, Op::WaitChildren];
+        let mut forks = workload(Vec::new(), vec![spec("parent", parent), spec("child", vec![Op::Exec])]);
+        forks.start.truncate(1);
+        let notes = run(forks).unwrap().notes;
+        let expected = "kernel says: a task of process 1 is of process 2 now";
+        assert!(notes.iter().any(|note| note == expected), "{notes:#?}");
+    });
+}
+
 #[test]
 fn the_kernel_is_told_of_clusters() {
     alone("the_kernel_is_told_of_clusters", || {

@@ -14,7 +14,7 @@
 
 #include "fg.h"
 
-#define KS_ABI 5
+#define KS_ABI 6
 #define KS_NONE (-1)
 /* Among numbers of tasks, where an entity of a run queue may be a task group: the group g, 1 or more; and back. */
 #define KS_GROUP(g) (KS_NONE - (g))
@@ -146,6 +146,9 @@ struct ks_host {
 	/* Active balance: the stopper of cpu begins to push a task away; detached() names the task. */
 	void (*pushing)(void *self, s32 cpu);
 	void (*pushed)(void *self, s32 cpu);
+	/* Cache-aware scheduling: the current task looks for the cache that its process prefers (task_cache_work). */
+	void (*scanning)(void *self, s32 task);
+	void (*scanned)(void *self, s32 task);
 	/* cpufreq_update_util() calls the governor for cpu. flags: FG_FREQUENCY_*. */
 	void (*governing)(void *self, s32 cpu, u32 flags);
 	/* The frequency that the governor requested, kHz; 0: none. */
@@ -207,6 +210,8 @@ struct ks_birth {
 	s32 parent;		/* KS_NONE: at time 0 */
 	s32 kthread_cpu;	/* a kernel thread bound there, or KS_NONE */
 	s32 group;		/* 0: the root task group */
+	s32 process;		/* tasks of the same number share an address space; KS_NONE: has none */
+	u32 pad;
 	struct ks_attr attr;
 	u64 allowed[KS_MASK_WORDS];
 	char comm[16];
@@ -247,9 +252,9 @@ struct ks_sys {
 	u32 cluster_key;
 	u32 uclamp_used;
 	u32 eas;		/* sched_energy_enabled() */
+	u32 sched_cache;	/* sched_cache_enabled() */
 	u32 nohz_nr_cpus;
 	u32 nohz_has_blocked;
-	u32 pad;
 	u64 nohz_next_balance;	/* jiffies */
 	u64 nohz_next_blocked;	/* jiffies */
 	u64 nohz_idle[KS_MASK_WORDS];
@@ -297,6 +302,15 @@ struct ks_read {
 	s32 (*domain)(s32 cpu, u32 n, struct fg_domain *to);
 	/* The groups of domain n, the local one first. Writes at most max; returns how many there are. */
 	u32 (*groups)(s32 cpu, u32 n, struct fg_group *to, u32 max);
+	/* Number of a task's process, KS_NONE: cache-aware scheduling keeps nothing of it. */
+	s32 (*process_of)(s32 task);
+	void (*process)(s32 process, struct fg_process *to);
+	void (*cache_time)(s32 process, s32 cpu, struct fg_cache_time *to);
+	/*
+	 * Queued tasks of cpu that prefer a last-level cache, by the cache's sd_llc_id (llc_counts). Writes at most max;
+	 * returns how many there are.
+	 */
+	u32 (*llc_counts)(s32 cpu, u32 *to, u32 max);
 	/*
 	 * The entities in the rbtree of the run queue of a task group on cpu (0: the root run queue), leftmost first,
 	 * without the current one: tasks, KS_GROUP(), or KS_NONE for a task without a number. Writes at most max;
@@ -343,6 +357,8 @@ struct ks_read {
 	u32 sizeof_sugov;
 	u32 sizeof_tg;
 	u32 sizeof_tg_cpu;
+	u32 sizeof_process;
+	u32 sizeof_cache_time;
 };
 
 /* ---- what the host calls; ks_kernel() is the only exported symbol ----------------------------------------------- */
@@ -360,6 +376,8 @@ struct ks_kernel {
 	/* Calls on a CPU. ks_host.clock() must return its current time. */
 	void (*fork)(s32 cpu, const struct ks_birth *child);
 	void (*exec)(s32 cpu, s32 task);
+	/* The current task, after exec(), is the only thread of this process from now on. */
+	void (*new_process)(s32 cpu, s32 task, s32 process);
 	/* waker: the current task, or KS_NONE from an interrupt. */
 	void (*wake)(s32 cpu, s32 waker, s32 task, u32 sync);
 	/* The current task will sleep, end or yield at the next schedule. */

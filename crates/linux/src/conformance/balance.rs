@@ -36,6 +36,9 @@ struct PassEffects {
     capacity: u64,
     overload: u32,
     overutilized: u32,
+    /// Utilization and capacity that cache-aware scheduling has recorded of each last-level cache in the domain; empty if
+    /// it is not active.
+    llcs: Vec<(u64, u64)>,
 }
 
 /// The pass of a kernel that is under way, if any.
@@ -119,19 +122,20 @@ impl Passes {
             not_ours: !is_ours,
             moves: std::mem::take(&mut self.moves),
             active: attempt.sources.last().is_some_and(|source| is_asked(kernel, sandbox, source.cpu)),
-            left: PassEffects::of_kernel(kernel, &attempt),
+            left: PassEffects::of_kernel(kernel, &attempt, &importer.recorded_llcs(sandbox, &attempt)),
         };
         let before = importer.keep(sandbox, &attempt);
-        let (ours, rule) = attempted(sandbox, &attempt);
+        let (ours, rule) = attempted(sandbox, importer, &attempt);
         Some(JudgedPass { attempt, rule, kernel: theirs, ours, before, has_own: self.has_own })
     }
 }
 
 /// Runs ours. Returns its outcome and its row.
-pub fn attempted(sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> (Outcome, String) {
+pub fn attempted(sandbox: &mut PolicySandbox, importer: &StateImporter, attempt: &BalanceInput) -> (Outcome, String) {
     let done = sandbox.balance(attempt);
     let row = row(done.rule, &done.moves, done.active);
-    let left = PassEffects::of_sandbox(sandbox, attempt);
+    let llcs = importer.recorded_llcs(sandbox, attempt);
+    let left = PassEffects::of_sandbox(sandbox, attempt, &llcs);
     (Outcome { not_ours: !done.ours, moves: done.moves, active: done.active, left }, row)
 }
 
@@ -154,7 +158,7 @@ fn is_asked(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> bool
 }
 
 impl PassEffects {
-    fn of_kernel(kernel: &dyn State, attempt: &BalanceInput) -> PassEffects {
+    fn of_kernel(kernel: &dyn State, attempt: &BalanceInput, llcs: &[CpuId]) -> PassEffects {
         let (cpu, n) = (attempt.cpu, attempt.domain);
         let (mut sd, mut root, mut groups) = (FgDomain::zeroed(), FgRoot::zeroed(), Vec::new());
         kernel.domain(cpu, n, &mut sd);
@@ -162,16 +166,24 @@ impl PassEffects {
         kernel.groups(cpu, n, &mut groups);
         let capacity = groups.first().map_or(0, |g| g.capacity);
         kernel.groups(cpu, n + 1, &mut groups);
-        PassEffects::new(&sd, capacity, groups.first(), &root)
+        let recorded = |cpu: &CpuId| {
+            let mut llc = FgLlc::zeroed();
+            kernel.llc(*cpu, &mut llc);
+            (llc.util_avg, llc.capacity)
+        };
+        let llcs = llcs.iter().map(recorded).collect();
+        PassEffects { llcs, ..PassEffects::new(&sd, capacity, groups.first(), &root) }
     }
 
-    fn of_sandbox(sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> PassEffects {
+    fn of_sandbox(sandbox: &mut PolicySandbox, attempt: &BalanceInput, llcs: &[CpuId]) -> PassEffects {
         let (cpu, n) = (attempt.cpu, attempt.domain);
         let has_parent = n + 1 < sandbox.nr_domains(cpu);
         let sd = sandbox.domain_mut(cpu, n).clone();
         let capacity = sandbox.group_mut(cpu, n, 0).map_or(0, |g| g.capacity);
         let above = has_parent.then(|| sandbox.group_mut(cpu, n + 1, 0).cloned()).flatten();
-        PassEffects::new(&sd, capacity, above.as_ref(), sandbox.root_mut(cpu))
+        let llcs = llcs.iter().filter_map(|cpu| sandbox.llc_mut(*cpu).map(|llc| (llc.util_avg, llc.capacity)));
+        let llcs = llcs.collect();
+        PassEffects { llcs, ..PassEffects::new(&sd, capacity, above.as_ref(), sandbox.root_mut(cpu)) }
     }
 
     fn new(sd: &FgDomain, capacity: u64, above: Option<&FgGroup>, root: &FgRoot) -> PassEffects {
@@ -182,6 +194,7 @@ impl PassEffects {
             capacity,
             overload: root.overload,
             overutilized: root.overutilized,
+            llcs: Vec::new(),
         }
     }
 }
@@ -205,6 +218,10 @@ impl Outcome {
             (left.overutilized != 0, "overutilized"),
         ];
         words.extend(flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| word.to_string()));
+        if !left.llcs.is_empty() {
+            let caches: Vec<String> = left.llcs.iter().map(|(util, capacity)| format!("{util}/{capacity}")).collect();
+            words.push(format!("caches {}", caches.join(" ")));
+        }
         words.join("; ")
     }
 }
@@ -212,7 +229,7 @@ impl Outcome {
 fn move_words(m: &Move) -> String {
     match m {
         Move::Found { group, src, migration, imbalance } => {
-            let kind = ["load", "util", "tasks", "misfit"].get(*migration as usize).unwrap_or(&"?");
+            let kind = ["load", "util", "tasks", "misfit", "llc tasks"].get(*migration as usize).unwrap_or(&"?");
             let src = src.map_or("no queue".to_string(), |src| format!("cpu{src}"));
             format!("group of cpu{group}, {src}, {kind} {imbalance}")
         }

@@ -13,10 +13,11 @@ use serde_json::{json, Map, Value};
 use thiserror::Error;
 
 use super::balance;
+use super::caches;
 use super::fields;
 use super::frequency;
 use super::push;
-use super::state_importer::push_target;
+use super::state_importer::{push_target, StateImporter};
 use super::tally::Kind;
 
 /// The kind of decision, with its inputs.
@@ -31,6 +32,8 @@ pub enum Question {
     Balance(BalanceInput),
     /// What the stopper of this CPU pushes.
     Push(SourceQueue),
+    /// Which cache the process of a task prefers, by a scan of the task.
+    Scan { task: u32, jiffies: u64 },
     /// The frequency that the governor requests after a CPU's utilization has changed. `FG_FREQUENCY_*`.
     Frequency(CpuId, u32),
 }
@@ -156,11 +159,16 @@ fn answer(sandbox: &mut PolicySandbox, question: &Question) -> Answer {
             Answer { chosen: chosen.into(), rule: "pick".into(), why: Vec::new() }
         }
         Question::Balance(attempt) => {
-            let (outcome, rule) = balance::attempted(sandbox, attempt);
+            let importer = StateImporter::new(sandbox);
+            let (outcome, rule) = balance::attempted(sandbox, &importer, attempt);
             Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Push(source) => {
             let (outcome, rule) = push::pushed(sandbox, source);
+            Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
+        }
+        Question::Scan { task, jiffies } => {
+            let (outcome, rule) = caches::scanned(sandbox, *task, *jiffies);
             Answer { chosen: outcome.words().into(), rule, why: Vec::new() }
         }
         Question::Frequency(cpu, flags) => {
@@ -192,6 +200,7 @@ fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value>
     }
     tasks.sort_unstable();
     tasks.dedup();
+    let caches = caches::state(sandbox, &tasks);
     let tasks = tasks.into_iter().filter(|task| *task < MAX_TASK).map(|task| task_json(sandbox, task)).collect();
     let mut llcs = Map::new();
     for cpu in 0..sandbox.nr_cpus() as CpuId {
@@ -213,6 +222,7 @@ fn state(sandbox: &mut PolicySandbox, question: &Question) -> Map<String, Value>
     all.insert("cpus".into(), Value::Array(cpus));
     all.insert("tasks".into(), Value::Array(tasks));
     all.insert("llcs".into(), Value::Object(llcs));
+    all.extend(caches);
     all.insert("groups".into(), groups(sandbox));
     if sandbox.nr_task_groups() > 0 {
         all.insert("task_groups".into(), task_groups(sandbox));
@@ -341,7 +351,34 @@ fn load(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
         let shared = sandbox.asym_shared_mut(cpu);
         read("llc", shared.ok_or_else(|| form(format!("cpu{cpu} has no asymmetric domain")))?, state)?;
     }
+    load_caches(sandbox, from)?;
     list(from, "groups")?.iter().try_for_each(|group| load_group(sandbox, group))
+}
+
+/// The state of cache-aware scheduling, as [`caches::state`] wrote it; cases without it have none.
+fn load_caches(sandbox: &mut PolicySandbox, from: &Value) -> Result<(), CaseError> {
+    for process in from.get("processes").map_or(Ok(&[][..]), |_| list(from, "processes"))? {
+        let mut state = object("processes", process)?.clone();
+        let times = state.remove("cpus").unwrap_or(json!([]));
+        let tasks = state.remove("tasks").unwrap_or(json!([]));
+        let id = task_id(state.get("id").unwrap_or(&json!(0)))?;
+        read("process", sandbox.process_mut(id), &Value::Object(state))?;
+        for (cpu, time) in times.as_array().into_iter().flatten().take(sandbox.nr_cpus()).enumerate() {
+            read("processes.cpus", sandbox.cache_time_mut(id, cpu as CpuId), time)?;
+        }
+        for task in tasks.as_array().into_iter().flatten() {
+            sandbox.point_process(task_id(task)?, Some(id));
+        }
+    }
+    for (cpu, counts) in from.get("llc_counts").map_or(Ok(&Map::new()), |all| object("llc_counts", all))? {
+        let cpu = cpu.parse().ok().filter(|c: &CpuId| (*c as usize) < sandbox.nr_cpus());
+        let cpu = cpu.ok_or_else(|| form("llc_counts are named by CPUs of the machine"))?;
+        for (llc, n) in counts.as_array().into_iter().flatten().enumerate().take(sandbox.nr_cpus()) {
+            let n = n.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| form("llc_counts are numbers"))?;
+            sandbox.llc_count_mut(cpu, llc).into_iter().for_each(|to| *to = n);
+        }
+    }
+    Ok(())
 }
 
 /// Checks the counts of CPUs and task groups, which bound the policy's loops.
@@ -413,6 +450,7 @@ impl Question {
             Question::Pick { .. } => "picking",
             Question::Balance(_) => "balancing",
             Question::Push(_) => "pushing",
+            Question::Scan { .. } => "scanning",
             Question::Frequency(..) => "governing",
         }
     }
@@ -422,7 +460,7 @@ impl Question {
         match self {
             Question::Balance(attempt) => Some(attempt.cpu),
             Question::Push(source) => Some(push_target(sandbox, source.cpu)),
-            Question::Place(_) | Question::Pick { .. } | Question::Frequency(..) => None,
+            Question::Place(_) | Question::Pick { .. } | Question::Scan { .. } | Question::Frequency(..) => None,
         }
     }
 
@@ -440,6 +478,7 @@ impl Question {
             Question::Pick { queued, .. } => queued.clone(),
             Question::Balance(attempt) => attempt.sources.iter().flat_map(|s| s.tasks.clone()).collect(),
             Question::Push(source) => source.tasks.clone(),
+            Question::Scan { task, .. } => vec![*task],
             Question::Frequency(..) => Vec::new(),
         }
     }
@@ -458,6 +497,7 @@ impl Question {
             }
             Question::Balance(attempt) => attempt_json(attempt),
             Question::Push(source) => source_json(source),
+            Question::Scan { task, jiffies } => json!({ "task": task, "jiffies": jiffies }),
             Question::Frequency(cpu, flags) => json!({ "cpu": cpu, "flags": flags }),
         }
     }
@@ -474,6 +514,9 @@ impl Question {
         }
         if let Some(source) = case.get("pushing") {
             return Ok(Question::Push(source_from(source, sandbox)?));
+        }
+        if let Some(scan) = case.get("scanning") {
+            return Ok(Question::Scan { task: task_id(&scan["task"])?, jiffies: ns(scan, "jiffies")? });
         }
         if let Some(look) = case.get("governing") {
             let flags = u32::try_from(number(look, "flags")?).map_err(|_| form("flags are too large"))?;

@@ -7,6 +7,7 @@
 //! picking, picked: the same for the choice of the next task of a run queue
 //! balancing .. balanced: a pass over a domain, what it finds, moves and leaves behind
 //! pushing .. pushed: active balance, which such a pass has requested
+//! scanning .. scanned: the choice of the cache that a process prefers
 //! governing, governed: a governor's update of a clock, and its request
 //! pelt: each step of each signal, our arithmetic on the same numbers
 //! ```
@@ -18,6 +19,7 @@
 //! | `referee` | [`Referee`]: asks our policy at each decision and compares |
 //! | `balance` | passes of load balancing, both sides |
 //! | `push` | active balance, both sides |
+//! | `caches` | processes and caches of cache-aware scheduling; its scans, both sides |
 //! | `frequency` | updates of the frequency governor, both sides |
 //! | `tally` | [`Tally`]: agreement by kind and rule row |
 //! | `disagreement_case` | [`DisagreementCase`]: a disagreement as a file that a test replays |
@@ -30,6 +32,7 @@
 //! | `workloads` | [`WORKLOADS`]: the workloads under which they are |
 
 mod balance;
+mod caches;
 mod disagreement_case;
 mod fields;
 mod frequency;

@@ -9,6 +9,7 @@ use fairground_sim::Reason;
 use serde_json::{json, Value};
 
 use super::balance::{JudgedPass, Passes};
+use super::caches::{JudgedScan, Scans};
 use super::disagreement_case::{About, DisagreementCase, Question};
 use super::frequency::{self, GovernorUpdates};
 use super::push::{self, Pushes};
@@ -48,6 +49,7 @@ pub struct Referee {
     pending: Option<Pending>,
     passes: Passes,
     pushes: Pushes,
+    scans: Scans,
     /// Present if schedutil sets the clocks.
     looks: Option<GovernorUpdates>,
     tally: Tally,
@@ -105,6 +107,7 @@ impl Referee {
             pending,
             passes,
             pushes,
+            scans: Scans::default(),
             looks,
             tally,
             disagreements,
@@ -250,6 +253,23 @@ impl Referee {
             before.restore(&mut self.sandbox);
             let (kernel, ours) = (kernel.words().into(), ours.words().into());
             self.keep(Sides { kind: Kind::Balance, rule, kernel, ours }, &Question::Push(source));
+        }
+    }
+
+    /// A task begins to look for the cache that its process prefers.
+    pub fn scanning(&mut self, kernel: &dyn State, task: u32) {
+        self.scans.begin(kernel, task, &mut self.importer, &mut self.sandbox);
+    }
+
+    /// Called when that task has looked.
+    pub fn scanned(&mut self, kernel: &dyn State) {
+        let Some(judged) = self.scans.end(kernel) else { return };
+        let JudgedScan { task, jiffies, rule, kernel: theirs, ours, .. } = judged;
+        let agree = theirs == ours;
+        self.tally.count(Kind::Balance, &rule, agree, self.observable);
+        if !agree && self.has_room(Kind::Balance, &rule) {
+            let (kernel, ours) = (theirs.words().into(), ours.words().into());
+            self.keep(Sides { kind: Kind::Balance, rule, kernel, ours }, &Question::Scan { task, jiffies });
         }
     }
 

@@ -1,6 +1,8 @@
 //! The state that the referee reads from a kernel.
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu};
+use fairground_fair::ffi::{
+    FgCacheTime, FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgProcess, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu,
+};
 use fairground_machine::{CpuId, CpuMask};
 
 use super::Kind;
@@ -15,6 +17,14 @@ pub trait State {
     fn refs(&self, cpu: CpuId) -> Refs;
     /// A task and its signals.
     fn task(&self, task: u32, to: &mut FgTask);
+    /// Number of a task's process; none if cache-aware scheduling keeps nothing of it.
+    fn process_of(&self, task: u32) -> Option<u32>;
+    /// A process, as [`State::process_of`] has named it.
+    fn process(&self, process: u32, to: &mut FgProcess);
+    /// What a CPU has run of a process.
+    fn cache_time(&self, process: u32, cpu: CpuId, to: &mut FgCacheTime);
+    /// The queued tasks of a CPU that prefer a last-level cache, by the kernel's id of the cache.
+    fn llc_counts(&self, cpu: CpuId, to: &mut Vec<u32>);
     /// The state that all CPUs share.
     fn sys(&self) -> SysState;
     /// The shared state (sd_llc_shared) of the last-level cache of `cpu`; false if it has no such domain.
@@ -91,6 +101,8 @@ pub struct SysState {
     pub uclamp_used: bool,
     /// Whether wakeups may be energy-aware.
     pub eas: bool,
+    /// Whether cache-aware scheduling is active (`sched_cache_active`).
+    pub sched_cache: bool,
     /// CPUs that are online and in use by the scheduler (cpu_active_mask).
     pub active: CpuMask,
 }

@@ -6,6 +6,7 @@ use fairground_fair::ffi::*;
 use fairground_fair::{BalanceInput, GroupRing, Pointers, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
 
+use super::caches::CacheImporter;
 use super::state::{Refs, State};
 use crate::KernelEntity;
 
@@ -19,6 +20,7 @@ pub struct StateImporter {
     groups: Vec<FgGroup>,
     queue: Vec<Option<KernelEntity>>,
     tasks: Vec<Option<u32>>,
+    caches: CacheImporter,
     hz: u32,
     /// Wakeups read the domains' scan costs.
     scans_are_timed: bool,
@@ -47,6 +49,7 @@ impl StateImporter {
             groups: Vec::new(),
             queue: Vec::new(),
             tasks: Vec::new(),
+            caches: CacheImporter::default(),
             hz,
             scans_are_timed,
         }
@@ -75,10 +78,11 @@ impl StateImporter {
     /// Copies what a pass over the `n`-th domain of a CPU may read, without the tasks of its source: the CPUs in the
     /// domain, the domain with its parent and child, their groups, and shared state. Returns the ticks since boot.
     pub fn balance(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId, n: usize) -> u64 {
+        let jiffies = keys(kernel, sandbox);
         let span = sandbox.domain_mut(cpu, n).span;
         task_groups(kernel, sandbox);
         for other in span.iter() {
-            one_cpu(kernel, sandbox, other);
+            self.cpu(kernel, sandbox, other);
             all_task_groups_on(kernel, sandbox, other);
         }
         let current = sandbox.pointers(cpu).curr;
@@ -88,9 +92,51 @@ impl StateImporter {
             self.ring(kernel, sandbox, GroupRing { cpu, domain: near });
         }
         kernel.root(cpu, sandbox.root_mut(cpu));
-        one_llc(kernel, sandbox, cpu);
+        for near in self.llcs_near(sandbox, cpu, n) {
+            one_llc(kernel, sandbox, near);
+        }
         one_asym(kernel, sandbox, cpu);
-        keys(kernel, sandbox)
+        jiffies
+    }
+
+    /// CPUs by which the caches are named that a pass over the `n`-th domain of a CPU reads and writes: its own, and with
+    /// cache-aware scheduling all in the domain.
+    pub fn llcs_near(&self, sandbox: &mut PolicySandbox, cpu: CpuId, n: usize) -> Vec<CpuId> {
+        if !CacheImporter::is_active(sandbox) {
+            return vec![cpu];
+        }
+        let span = sandbox.domain_mut(cpu, n).span;
+        self.llcs.iter().copied().filter(|llc| span.test(*llc)).chain([cpu]).collect()
+    }
+
+    /// CPUs by which those caches are named of which a pass may record statistics: none without cache-aware scheduling.
+    pub fn recorded_llcs(&self, sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> Vec<CpuId> {
+        if !CacheImporter::is_active(sandbox) {
+            return Vec::new();
+        }
+        let span = sandbox.domain_mut(attempt.cpu, attempt.domain).span;
+        self.llcs.iter().copied().filter(|llc| span.test(*llc)).collect()
+    }
+
+    /// Copies what a scan for the preferred cache of a process may read. Returns the ticks since boot.
+    pub fn scan(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32, process: u32) -> u64 {
+        let jiffies = keys(kernel, sandbox);
+        for cpu in 0..sandbox.nr_cpus() as CpuId {
+            one_cpu(kernel, sandbox, cpu);
+            let current = sandbox.pointers(cpu).curr;
+            current.into_iter().for_each(|task| self.task(kernel, sandbox, task));
+            kernel.cache_time(process, cpu, sandbox.cache_time_mut(process, cpu));
+        }
+        self.task(kernel, sandbox, task);
+        jiffies
+    }
+
+    /// Copies a CPU that a pass may read, with its current task if its process matters.
+    fn cpu(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+        one_cpu(kernel, sandbox, cpu);
+        if CacheImporter::is_active(sandbox) {
+            self.caches.cpu(kernel, sandbox, cpu);
+        }
     }
 
     /// The tasks of a source queue, and whether these are all.
@@ -107,16 +153,16 @@ impl StateImporter {
 
     /// Copies what a stopper's push may read, without the tasks: its CPU, and the destination with its domains. Returns
     /// the destination.
-    pub fn push(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
+    pub fn push(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, src: CpuId) -> CpuId {
+        keys(kernel, sandbox);
         task_groups(kernel, sandbox);
-        one_cpu(kernel, sandbox, src);
+        self.cpu(kernel, sandbox, src);
         let dst = push_target(sandbox, src);
-        one_cpu(kernel, sandbox, dst);
+        self.cpu(kernel, sandbox, dst);
         all_task_groups_on(kernel, sandbox, dst);
         for n in 0..sandbox.nr_domains(dst) {
             kernel.domain(dst, n, sandbox.domain_mut(dst, n));
         }
-        keys(kernel, sandbox);
         dst
     }
 
@@ -125,13 +171,15 @@ impl StateImporter {
         let BalanceInput { cpu, domain, .. } = *attempt;
         let cpus: Vec<CpuId> = sandbox.domain_mut(cpu, domain).span.iter().collect();
         let near = near(sandbox, cpu, domain);
-        SavedState::new(sandbox, cpu, &cpus, near, attempt.sources.iter().flat_map(|source| &source.tasks))
+        let llcs = self.llcs_near(sandbox, cpu, domain);
+        let tasks = attempt.sources.iter().flat_map(|source| &source.tasks);
+        SavedState::new(sandbox, (cpu, near), &cpus, &llcs, tasks)
     }
 
     /// Saves the state that a push from this queue to `dst` may change.
     pub fn keep_push(&self, sandbox: &mut PolicySandbox, source: &SourceQueue, dst: CpuId) -> SavedState {
         let domains = 0..sandbox.nr_domains(dst);
-        SavedState::new(sandbox, dst, &[source.cpu, dst], domains, &source.tasks)
+        SavedState::new(sandbox, (dst, domains), &[source.cpu, dst], &[dst], &source.tasks)
     }
 
     /// Copies what wakeups may read in addition: the domains of the waker's CPU.
@@ -160,11 +208,14 @@ impl StateImporter {
     }
 
     /// Copies a task and its signals, and what the groups that it is in have on its CPU.
-    pub fn task(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32) {
+    pub fn task(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32) {
         let to = sandbox.task_mut(task);
         to.id = task;
         kernel.task(task, to);
         let cpu = to.cpu as CpuId;
+        if CacheImporter::is_active(sandbox) {
+            self.caches.task(kernel, sandbox, task);
+        }
         let mut group = (kernel.group_of(task) as usize).checked_sub(1).filter(|g| *g < sandbox.nr_task_groups());
         sandbox.join_task_group(task, group);
         while let Some(around) = group {
@@ -189,8 +240,9 @@ impl StateImporter {
         sandbox.point(cpu, &Pointers { curr: refs.fair_curr, ..pointers(&refs) });
         refs.fair_curr.into_iter().for_each(|task| self.task(kernel, sandbox, task));
         let buddies = kernel.buddies(cpu, group);
-        kernel.queue(cpu, group, &mut self.queue);
-        for entity in self.queue.iter().copied().chain(buddies).flatten() {
+        let mut queue = std::mem::take(&mut self.queue);
+        kernel.queue(cpu, group, &mut queue);
+        for entity in queue.iter().copied().chain(buddies).flatten() {
             match entity {
                 KernelEntity::Task(task) => self.task(kernel, sandbox, task),
                 KernelEntity::Group(group) => one_task_group(kernel, sandbox, group as usize - 1, cpu),
@@ -200,7 +252,8 @@ impl StateImporter {
             one_task_group(kernel, sandbox, group, cpu);
         }
         let of = |entity: Option<KernelEntity>| Some(entity_id(sandbox, entity?));
-        let (queued, buddies) = (self.queue.iter().map(|entity| of(*entity)).collect(), buddies.map(of));
+        let (queued, buddies) = (queue.iter().map(|entity| of(*entity)).collect(), buddies.map(of));
+        self.queue = queue;
         sandbox.point_queue(cpu, (group as usize).checked_sub(1), buddies);
         queued
     }
@@ -216,31 +269,51 @@ pub struct SavedState {
     groups: Vec<(usize, usize, FgGroup)>,
     task_groups: Vec<(usize, FgTg)>,
     task_groups_on: Vec<(usize, CpuId, FgTgCpu)>,
-    llc: Option<FgLlc>,
+    /// By a CPU behind it.
+    llcs: Vec<(CpuId, FgLlc)>,
+    /// Of the tasks.
+    processes: Vec<(u32, FgProcess)>,
+    /// How many tasks queued on a CPU prefer each cache.
+    llc_counts: Vec<(CpuId, Vec<u32>)>,
 }
 
 impl SavedState {
-    /// Domains: those of `cpu`. Tasks: these, and the current ones of the CPUs.
+    /// Domains: these of a CPU. Tasks: these, and the current ones of the CPUs.
     fn new<'t>(
         sandbox: &mut PolicySandbox,
-        cpu: CpuId,
+        (cpu, domains): (CpuId, Range<usize>),
         cpus: &[CpuId],
-        domains: Range<usize>,
+        llcs: &[CpuId],
         tasks: impl IntoIterator<Item = &'t u32>,
     ) -> SavedState {
-        let (root, llc) = (sandbox.root_mut(cpu).clone(), sandbox.llc_mut(cpu).cloned());
+        let root = sandbox.root_mut(cpu).clone();
+        let llcs = llcs.iter().filter_map(|cpu| Some((*cpu, sandbox.llc_mut(*cpu)?.clone()))).collect();
         let current = cpus.iter().filter_map(|cpu| sandbox.pointers(*cpu).curr).collect::<Vec<u32>>();
-        let tasks =
+        let tasks: Vec<(u32, FgTask)> =
             tasks.into_iter().copied().chain(current).map(|task| (task, sandbox.task_mut(task).clone())).collect();
         let task_groups = 0..sandbox.nr_task_groups();
         let on = |(group, cpu): (usize, &CpuId)| (group, *cpu, sandbox.task_group_on_mut(group, *cpu).clone());
         let all_on = task_groups.clone().flat_map(|group| cpus.iter().map(move |cpu| (group, cpu)));
         let task_groups_on = all_on.map(on).collect();
         let task_groups = task_groups.map(|group| (group, sandbox.task_group_mut(group).clone())).collect();
+        let of = tasks.iter().filter_map(|(task, _)| sandbox.process_of(*task)).collect::<Vec<u32>>();
+        let processes = of.into_iter().map(|process| (process, sandbox.process_mut(process).clone())).collect();
+        let llc_counts = cpus.iter().map(|cpu| (*cpu, sandbox.llc_counts(*cpu))).collect();
         let cpus = cpus.iter().map(|other| (*other, sandbox.cpu_mut(*other).clone())).collect();
         let (domains_of, groups) = (Vec::new(), Vec::new());
-        let mut kept =
-            SavedState { cpu, root, cpus, tasks, domains: domains_of, groups, task_groups, task_groups_on, llc };
+        let mut kept = SavedState {
+            cpu,
+            root,
+            cpus,
+            tasks,
+            domains: domains_of,
+            groups,
+            task_groups,
+            task_groups_on,
+            llcs,
+            processes,
+            llc_counts,
+        };
         for n in domains {
             kept.domains.push((n, sandbox.domain_mut(cpu, n).clone()));
             for g in 0.. {
@@ -263,7 +336,15 @@ impl SavedState {
         for (n, g, group) in self.groups {
             sandbox.group_mut(cpu, n, g).into_iter().for_each(|to| to.clone_from(&group));
         }
-        sandbox.llc_mut(cpu).into_iter().zip(self.llc).for_each(|(to, llc)| *to = llc);
+        for (cpu, llc) in self.llcs {
+            sandbox.llc_mut(cpu).into_iter().for_each(|to| to.clone_from(&llc));
+        }
+        self.processes.into_iter().for_each(|(process, state)| *sandbox.process_mut(process) = state);
+        for (cpu, counts) in self.llc_counts {
+            for (llc, n) in counts.into_iter().enumerate() {
+                sandbox.llc_count_mut(cpu, llc).into_iter().for_each(|to| *to = n);
+            }
+        }
     }
 }
 
@@ -329,12 +410,14 @@ fn one_asym(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
 /// Copies system-wide state. Returns the ticks since boot.
 pub fn keys(kernel: &dyn State, sandbox: &mut PolicySandbox) -> u64 {
     let from = kernel.sys();
+    let has_sched_cache = sandbox.llc_count_mut(0, 0).is_some();
     let sys = sandbox.sys_mut();
     sys.asym_key = u8::from(from.asym_key);
     sys.smt_key = u8::from(from.smt_key);
     sys.cluster_key = u8::from(from.cluster_key);
     sys.uclamp_used = u8::from(from.uclamp_used);
     sys.eas = u32::from(from.eas);
+    sys.llc_balancing.active = u32::from(from.sched_cache && has_sched_cache);
     sys.active = from.active;
     from.jiffies
 }

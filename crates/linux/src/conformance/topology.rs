@@ -10,6 +10,10 @@ use super::state::State;
 /// the same text but for the CPU number. Members that the kernel does not have are not compared.
 pub fn compare(kernel: &dyn State, sandbox: &mut PolicySandbox) -> Vec<String> {
     let mut found = Vec::new();
+    let (theirs, ours) = (kernel.sys().sched_cache, sandbox.sys_mut().llc_balancing.active != 0);
+    if theirs != ours {
+        found.push(format!("cache-aware scheduling active: kernel {theirs}, ours {ours}"));
+    }
     for cpu in 0..sandbox.nr_cpus() as CpuId {
         compare_place(kernel, sandbox, cpu, &mut found);
         let ours = sandbox.nr_domains(cpu);

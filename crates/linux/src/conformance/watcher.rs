@@ -5,7 +5,9 @@ use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fairground_fair::ffi::{FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu};
+use fairground_fair::ffi::{
+    FgCacheTime, FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgProcess, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu,
+};
 use fairground_fair::{note_text, rules, FairError, Features};
 use fairground_machine::{CpuId, Machine};
 use fairground_sim::{Reason, Rule, TaskId};
@@ -176,6 +178,14 @@ impl KernelObserver for Watcher {
         self.agreement.borrow_mut().referee.pushed(&KernelState::new(kernel.kernel()));
     }
 
+    fn scanning(&mut self, kernel: &Reader, task: TaskId) {
+        self.agreement.borrow_mut().referee.scanning(&KernelState::new(kernel.kernel()), task);
+    }
+
+    fn scanned(&mut self, kernel: &Reader, _task: TaskId) {
+        self.agreement.borrow_mut().referee.scanned(&KernelState::new(kernel.kernel()));
+    }
+
     fn governing(&mut self, kernel: &Reader, cpu: CpuId, flags: u32) {
         self.agreement.borrow_mut().referee.governing(&KernelState::new(kernel.kernel()), cpu, flags);
     }
@@ -258,6 +268,26 @@ impl State for KernelState {
         unsafe { (self.kernel.read_task)(task as i32, to) }
     }
 
+    fn process_of(&self, task: u32) -> Option<u32> {
+        id(unsafe { (self.read.process_of)(task as i32) })
+    }
+
+    fn process(&self, process: u32, to: &mut FgProcess) {
+        unsafe { (self.read.process)(process as i32, to) }
+    }
+
+    fn cache_time(&self, process: u32, cpu: CpuId, to: &mut FgCacheTime) {
+        unsafe { (self.read.cache_time)(process as i32, cpu as i32, to) }
+    }
+
+    fn llc_counts(&self, cpu: CpuId, to: &mut Vec<u32>) {
+        let nr = unsafe { (self.read.llc_counts)(cpu as i32, to.as_mut_ptr(), to.len() as u32) };
+        if nr as usize != to.len() {
+            to.resize(nr as usize, 0);
+            unsafe { (self.read.llc_counts)(cpu as i32, to.as_mut_ptr(), nr) };
+        }
+    }
+
     fn sys(&self) -> SysState {
         let mut sys = KsSys::zeroed();
         unsafe { (self.read.sys)(&mut sys) };
@@ -268,6 +298,7 @@ impl State for KernelState {
             cluster_key: sys.cluster_key != 0,
             uclamp_used: sys.uclamp_used != 0,
             eas: sys.eas != 0,
+            sched_cache: sys.sched_cache != 0,
             active: sys.active,
         }
     }

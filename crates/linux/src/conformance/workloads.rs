@@ -2,7 +2,7 @@
 
 use fairground_machine::{FreqDomain, Machine};
 use fairground_workload::rtapp::{self, Dialect};
-use fairground_workload::{CapSource, FrequencyCap, Workload, WorkloadError};
+use fairground_workload::{CapSource, FrequencyCap, Start, Workload, WorkloadError};
 
 use super::machines::GovernorSet;
 
@@ -24,6 +24,8 @@ enum Source {
     Builtin(fn(&Machine) -> String),
     /// A file for 8 CPUs. Larger machines get proportionally more threads.
     PerCpu(&'static str),
+    /// A file for 8 CPUs. Larger machines get proportionally more processes.
+    Processes(&'static str),
     /// A file that is used unchanged.
     File(&'static str),
 }
@@ -115,6 +117,13 @@ pub const WORKLOADS: &[ConformanceWorkload] = &[
         source: Source::PerCpu(include_str!("../../referee/tall.json")),
     },
     ConformanceWorkload {
+        name: "teams",
+        title: "processes of a few threads, each of which fits behind one cache",
+        under: GovernorSet::Performance,
+        capped: false,
+        source: Source::Processes(include_str!("../../referee/teams.json")),
+    },
+    ConformanceWorkload {
         name: "hackbench",
         title: "hackbench, a group of 40 processes to each 8 CPUs",
         under: GovernorSet::Performance,
@@ -190,10 +199,12 @@ impl ConformanceWorkload {
         let (mut workload, _) = match self.source {
             Source::Builtin(spec) => Workload::find(&spec(machine), machine)?,
             Source::File(text) => file(text)?,
-            Source::PerCpu(text) => file(text)?,
+            Source::PerCpu(text) | Source::Processes(text) => file(text)?,
         };
-        if let Source::PerCpu(_) = self.source {
-            workload.start.iter_mut().for_each(|start| start.count *= parts(machine));
+        match self.source {
+            Source::PerCpu(_) => workload.start.iter_mut().for_each(|start| start.count *= parts(machine)),
+            Source::Processes(_) => workload.start = repeated(&workload.start, parts(machine)),
+            Source::Builtin(_) | Source::File(_) => {}
         }
         workload.duration_ns = Some(duration_ns);
         workload.warmup_ns = workload.warmup_ns.min(duration_ns);
@@ -202,6 +213,14 @@ impl ConformanceWorkload {
         }
         Ok(workload)
     }
+}
+
+/// These threads so many times, each time in processes of their own.
+fn repeated(start: &[Start], times: u32) -> Vec<Start> {
+    let processes = start.iter().map(|start| start.process + 1).max().unwrap_or(1);
+    let again =
+        |n: u32| start.iter().map(move |start| Start { process: start.process + n * processes, ..start.clone() });
+    (0..times).flat_map(again).collect()
 }
 
 /// CPUs for which the files are written.
@@ -266,6 +285,12 @@ mod tests {
         };
         assert_eq!(threads("fan-out", 48), 6 * threads("fan-out", 8));
         assert_eq!(threads("kthreads", 48), threads("kthreads", 8));
+        assert_eq!(threads("teams", 48), 6 * threads("teams", 8));
+        let teams = ConformanceWorkload::find("teams").unwrap();
+        let workload = teams.workload(&Machine::symmetric(48), 1_000_000_000).unwrap();
+        let mut sizes = std::collections::BTreeMap::<u32, u32>::new();
+        workload.start.iter().for_each(|start| *sizes.entry(start.process).or_default() += start.count);
+        assert_eq!((sizes.len(), sizes.values().max()), (6 * 5, Some(&4)));
         // 60 % of 8 CPUs in 24 tasks.
         assert!(periodic(&Machine::symmetric(8), 60).contains("tasks=24,"));
         assert!(periodic(&Machine::symmetric(8), 60).contains("duty=20.000,"));

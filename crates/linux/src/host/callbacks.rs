@@ -118,6 +118,8 @@ impl CallbackContext {
             balanced: wants.balance.then_some(balanced as _),
             pushing: wants.balance.then_some(pushing as _),
             pushed: wants.balance.then_some(pushed as _),
+            scanning: wants.balance.then_some(scanning as _),
+            scanned: wants.balance.then_some(scanned as _),
             governing: wants.frequencies.then_some(governing as _),
             governed: wants.frequencies.then_some(governed as _),
         };
@@ -452,6 +454,18 @@ unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, entity: i32) {
 unsafe extern "C" fn pelt(this: *mut c_void, update: *const KsPelt) {
     let (desk, update) = unsafe { (desk(this), &*update) };
     desk.watcher(|w, reader| w.pelt(reader, update));
+}
+
+unsafe extern "C" fn scanning(this: *mut c_void, task: i32) {
+    let desk = unsafe { desk(this) };
+    let task = desk.task(task);
+    desk.watcher(|w, reader| w.scanning(reader, task));
+}
+
+unsafe extern "C" fn scanned(this: *mut c_void, task: i32) {
+    let desk = unsafe { desk(this) };
+    let task = desk.task(task);
+    desk.watcher(|w, reader| w.scanned(reader, task));
 }
 
 unsafe extern "C" fn balancing(this: *mut c_void, pass: *const KsBalance) {

@@ -137,6 +137,8 @@ fn same_structs(read: &KsRead) -> Result<(), String> {
         ("fg_sugov", read.sizeof_sugov, size_of::<FgSugov>()),
         ("fg_tg", read.sizeof_tg, size_of::<FgTg>()),
         ("fg_tg_cpu", read.sizeof_tg_cpu, size_of::<FgTgCpu>()),
+        ("fg_process", read.sizeof_process, size_of::<FgProcess>()),
+        ("fg_cache_time", read.sizeof_cache_time, size_of::<FgCacheTime>()),
     ];
     match sizes.into_iter().find(|(_, theirs, ours)| *theirs as usize != *ours) {
         None => Ok(()),

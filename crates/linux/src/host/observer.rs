@@ -17,7 +17,8 @@ pub struct Interests {
     pub pelt: bool,
     /// Balance passes and pushes: [`KernelObserver::balancing`], [`KernelObserver::found`],
     /// [`KernelObserver::detached`] and [`KernelObserver::balanced`]; [`KernelObserver::pushing`] and
-    /// [`KernelObserver::pushed`].
+    /// [`KernelObserver::pushed`]. The scans of cache-aware scheduling: [`KernelObserver::scanning`] and
+    /// [`KernelObserver::scanned`].
     pub balance: bool,
     /// Updates of the frequency governor: [`KernelObserver::governing`] and [`KernelObserver::governed`].
     pub frequencies: bool,
@@ -89,6 +90,12 @@ pub trait KernelObserver {
 
     /// The stopper of `cpu` has pushed a task away, or found none to push.
     fn pushed(&mut self, _kernel: &Reader, _cpu: CpuId) {}
+
+    /// A task is about to look for the cache that its process prefers (task_cache_work).
+    fn scanning(&mut self, _kernel: &Reader, _task: TaskId) {}
+
+    /// That task has looked.
+    fn scanned(&mut self, _kernel: &Reader, _task: TaskId) {}
 
     /// The frequency governor is notified that the utilization of `cpu` has changed (cpufreq_update_util). `flags`:
     /// `FG_FREQUENCY_*`.

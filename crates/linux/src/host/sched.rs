@@ -90,6 +90,8 @@ impl Linux {
             parent: parent.map_or(KS_NONE, |p| p as i32),
             kthread_cpu: child.kthread_cpu.map_or(KS_NONE, |c| c as i32),
             group,
+            process: child.process.map_or(KS_NONE, |process| process as i32),
+            pad: 0,
             attr: self.attr(child.id, &child.attr),
             allowed: child.affinity,
             comm: comm(&child.name),
@@ -116,6 +118,10 @@ impl Scheduler for Linux {
 
     fn exec(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
         self.call(env, |k| unsafe { (k.exec)(cpu as i32, task as i32) });
+    }
+
+    fn new_process(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, process: u32) {
+        self.call(env, |k| unsafe { (k.new_process)(cpu as i32, task as i32, process as i32) });
     }
 
     fn wake(&mut self, env: &mut Env, ctx: WakeContext, task: TaskId) {

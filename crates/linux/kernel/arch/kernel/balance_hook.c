@@ -29,6 +29,10 @@ static u32 fg_migration(enum migration_type type)
 		return FG_MIGRATE_TASK;
 	case migrate_misfit:
 		return FG_MIGRATE_MISFIT;
+#ifdef KS_HAS_SCHED_CACHE_GROUP
+	case migrate_llc_task:
+		return FG_MIGRATE_LLC;
+#endif
 	default:
 		return FG_MIGRATE_LOAD;
 	}
@@ -59,6 +63,16 @@ static void hook_detach_task(const char *caller, struct task_struct *p, struct l
 
 /* The function that was replaced, by the CPU that it pushes from; that CPU has one active balance at a time. */
 static DEFINE_PER_CPU(cpu_stop_fn_t, tree_push);
+
+/* The stopper of cpu is asked by cache-aware balancing. */
+static bool pushes_for_llc(int cpu)
+{
+#ifdef LBF_ACTIVE_LB_LLC
+	return per_cpu(tree_push, cpu) == active_load_balance_llc_cpu_stop;
+#else
+	return false;
+#endif
+}
 
 static int push(void *data)
 {

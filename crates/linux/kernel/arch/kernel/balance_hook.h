@@ -45,6 +45,7 @@ static noinline int hook_balance_newidle(const char *caller, struct rq *rq, stru
 static noinline struct rq *hook_find_src_rq(const char *caller, struct lb_env *env, struct sched_group *group);
 static noinline void hook_detach_task(const char *caller, struct task_struct *p, struct lb_env *env);
 static noinline cpu_stop_fn_t hook_push(int cpu, cpu_stop_fn_t fn);
+static bool pushes_for_llc(int cpu);
 static int tree_balance_rq(int cpu, struct rq *rq, struct sched_domain *sd, enum cpu_idle_type idle,
 			   int *continue_balancing);
 static int tree_balance_newidle(struct rq *rq, struct rq_flags *rf);

@@ -26,6 +26,8 @@ const struct cpumask *cpu_coregroup_mask(int cpu)
 	return &ks_topology[cpu].mc;
 }
 
+unsigned int ks_smt_threads = 1;
+
 /* ---- per-CPU memory: each CPU has a copy of the link script's section, followed by room for alloc_percpu() ------- */
 
 /* Address space for alloc_percpu() of each CPU; a page takes memory only once it is written. */
@@ -53,6 +55,22 @@ static void init_percpu(void)
 	}
 }
 
+/* By order: the area of 2^order bytes that was freed last. Its first word on CPU 0 is the one freed before it. */
+static void *freed_areas[BITS_PER_LONG];
+/* The order of the area that begins at 8 times the index. */
+static u8 area_order[DYNAMIC_SIZE / 8];
+
+static void *take_freed(unsigned int order)
+{
+	void *area = freed_areas[order];
+	unsigned int cpu;
+
+	freed_areas[order] = *(void **)(area + __per_cpu_offset[0]);
+	for (cpu = 0; cpu < ks_nr_cpus; cpu++)
+		memset(area + __per_cpu_offset[cpu], 0, 1UL << order);
+	return area;
+}
+
 /*
  * Aligns an area to its size, so the requested alignment can be ignored. Trees differ in the function's name and its
  * further arguments.
@@ -60,11 +78,16 @@ static void init_percpu(void)
 void *ks_alloc_percpu(size_t size);
 void *ks_alloc_percpu(size_t size)
 {
-	unsigned long at = ALIGN(dynamic_used, size >= PAGE_SIZE ? PAGE_SIZE : roundup_pow_of_two(max(size, 8UL)));
+	unsigned long whole = roundup_pow_of_two(max(size, 8UL));
+	unsigned long at = ALIGN(dynamic_used, min(whole, PAGE_SIZE));
+	unsigned int order = ilog2(whole);
 
-	if (size > DYNAMIC_SIZE - at)
+	if (freed_areas[order])
+		return take_freed(order);
+	if (whole > DYNAMIC_SIZE - at)
 		return NULL;
-	dynamic_used = at + size;
+	dynamic_used = at + whole;
+	area_order[at / 8] = order;
 	return __per_cpu_start + static_size + at;
 }
 
@@ -72,9 +95,16 @@ void *ks_pcpu_alloc(size_t size) asm("pcpu_alloc_noprof") __alias(ks_alloc_percp
 void *ks_alloc_percpu_gfp(size_t size) asm("__alloc_percpu_gfp") __alias(ks_alloc_percpu);
 void *ks_alloc_percpu_plain(size_t size) asm("__alloc_percpu") __alias(ks_alloc_percpu);
 
-/* Does nothing: few areas are ever freed, and their sizes are not recorded. */
 void free_percpu(void __percpu *p)
 {
+	void *area = (void __force *)p;
+	unsigned int order;
+
+	if (!area)
+		return;
+	order = area_order[(area - (void *)__per_cpu_start - static_size) / 8];
+	*(void **)(area + __per_cpu_offset[0]) = freed_areas[order];
+	freed_areas[order] = area;
 }
 
 /* ---- kmalloc() --------------------------------------------------------------------------------------------------- */
@@ -185,6 +215,7 @@ static void start_other(unsigned int cpu)
 static void bring_up(unsigned int cpu, const struct ks_cpu_desc *desc)
 {
 	join_core(cpu, desc->smt);
+	ks_smt_threads = max(ks_smt_threads, cpumask_weight(&ks_topology[cpu].smt));
 	if (cpu)
 		start_other(cpu);
 	ks_new_stopper(cpu);

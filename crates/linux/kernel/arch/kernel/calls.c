@@ -92,6 +92,7 @@ static const struct ks_kernel kernel = {
 	.boot = ks_boot,
 	.fork = ks_fork,
 	.exec = ks_exec,
+	.new_process = ks_new_process,
 	.wake = ks_wake,
 	.block = ks_block,
 	.exit = ks_exit,

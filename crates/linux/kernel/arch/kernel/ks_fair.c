@@ -5,6 +5,14 @@
 #include "pick_hook.h"
 #include "balance_hook.h"
 
+/* Without CONFIG_HOTPLUG_SMT linux/cpu_smt.h says 1 whatever the machine is. */
+#if __has_include(<linux/cpu_smt.h>)
+#include <linux/cpu_smt.h>
+#undef cpu_smt_num_threads
+#define cpu_smt_num_threads ks_smt_threads
+extern unsigned int ks_smt_threads;
+#endif
+
 #define available_idle_cpu(cpu) (ks_count_probe(cpu), available_idle_cpu(cpu))
 /* Up to v6.19, nohz.has_blocked_load has this name. */
 #define has_blocked has_blocked_load

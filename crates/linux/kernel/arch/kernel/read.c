@@ -123,6 +123,10 @@ static u32 read_task_flags(struct task_struct *p)
 	/* Its averages are not part of a run queue's. */
 	if (!p->se.avg.last_update_time)
 		flags |= FG_TASK_MIGRATED;
+#ifdef KS_HAS_SCHED_CACHE_GROUP
+	if (p->cache_work.next != &p->cache_work)
+		flags |= FG_TASK_CACHE_WORK;
+#endif
 	return flags;
 }
 
@@ -152,6 +156,10 @@ static void read_task_struct(struct task_struct *p, struct fg_task *to)
 	to->exec_start = se->exec_start;
 	to->sum_exec = se->sum_exec_runtime;
 	to->prev_sum_exec = se->prev_sum_exec_runtime;
+#ifdef KS_HAS_SCHED_CACHE_GROUP
+	to->preferred_llc = p->preferred_llc + 1;
+	to->pref_llc_queued = p->pref_llc_queued;
+#endif
 	to->flags = read_task_flags(p) | read_task_deadline(se, to);
 	if (read_util_est(&se->avg, &to->est))
 		to->flags |= FG_TASK_EST_CURRENT;
@@ -420,6 +428,43 @@ static void read_idle(struct rq *rq, struct fg_cpu *to)
 	read_idle_state(rq, to);
 }
 
+#ifdef KS_HAS_SCHED_CACHE_GROUP
+static void read_caches(const struct rq *rq, struct fg_cpu *to)
+{
+	to->cpu_runtime = rq->cpu_runtime;
+	to->cpu_epoch = rq->cpu_epoch;
+	to->cpu_epoch_next = read_jiffies(rq->cpu_epoch_next);
+	to->nr_pref_llc_running = rq->nr_pref_llc_running;
+	to->push_llc = rq->active_balance && pushes_for_llc(cpu_of((struct rq *)rq));
+}
+
+static u32 read_llc_counts(s32 cpu, u32 *to, u32 max)
+{
+	const struct sched_domain *sd = rcu_dereference_raw(read_rq(cpu)->sd);
+	u32 n;
+
+	if (!sd)
+		return 0;
+	for (n = 0; n < sd->llc_max && n < max; n++)
+		to[n] = sd->llc_counts[n];
+	return sd->llc_max;
+}
+#else
+static void read_caches(const struct rq *rq, struct fg_cpu *to)
+{
+}
+
+static u32 read_llc_counts(s32 cpu, u32 *to, u32 max)
+{
+	return 0;
+}
+#endif
+
+static s32 read_process_of(s32 task)
+{
+	return ks_process_number(ks_task(task));
+}
+
 void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 {
 	struct rq *rq = read_rq(cpu);
@@ -440,6 +485,7 @@ void ks_read_cpu(s32 cpu, struct fg_cpu *to)
 	read_capacity(rq, cpu, to);
 	read_clamps(rq, to);
 	read_idle(rq, to);
+	read_caches(rq, to);
 }
 
 /* ---- pointers of a CPU, as numbers ------------------------------------------------------------------------------ */
@@ -705,6 +751,11 @@ static void read_sys(struct ks_sys *to)
 #endif
 	to->uclamp_used = uclamp_is_used();
 	to->eas = sched_energy_enabled();
+#ifdef KS_HAS_SCHED_CACHE_GROUP
+	to->sched_cache = sched_cache_enabled();
+#else
+	to->sched_cache = 0;
+#endif
 	to->nohz_nr_cpus = cpumask_weight(nohz.idle_cpus_mask);
 	to->nohz_has_blocked = nohz.has_blocked_load;
 	to->nohz_next_balance = read_jiffies(nohz.next_balance);
@@ -737,6 +788,10 @@ static s32 read_shared(const struct sched_domain_shared *sds, struct fg_llc *to)
 	to->has_idle_cores = sds->has_idle_cores;
 #ifdef KS_HAS_NR_IDLE_SCAN
 	to->nr_idle_scan = sds->nr_idle_scan;
+#endif
+#ifdef KS_HAS_SCHED_CACHE_GROUP
+	to->util_avg = sds->util_avg;
+	to->capacity = sds->capacity;
 #endif
 	return 0;
 }
@@ -1031,6 +1086,10 @@ const struct ks_read ks_reader = {
 	.balance_shared = read_balance_shared,
 	.domain = read_domain,
 	.groups = read_groups,
+	.process_of = read_process_of,
+	.process = ks_read_process,
+	.cache_time = ks_read_cache_time,
+	.llc_counts = read_llc_counts,
 	.queue = read_queue,
 	.queue_refs = read_queue_refs,
 	.movable = read_movable,
@@ -1056,4 +1115,6 @@ const struct ks_read ks_reader = {
 	.sizeof_sugov = sizeof(struct fg_sugov),
 	.sizeof_tg = sizeof(struct fg_tg),
 	.sizeof_tg_cpu = sizeof(struct fg_tg_cpu),
+	.sizeof_process = sizeof(struct fg_process),
+	.sizeof_cache_time = sizeof(struct fg_cache_time),
 };

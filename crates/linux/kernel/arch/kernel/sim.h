@@ -67,6 +67,18 @@ void ks_exit(s32 cpu);
 s32 ks_set_attr(s32 cpu, s32 number, const struct ks_attr *attr);
 s32 ks_set_allowed(s32 cpu, s32 number, const u64 *allowed);
 
+/* ---- process.c ------------------------------------------------------------------------------------------------- */
+
+extern unsigned int ks_smt_threads;	/* boot.c: most threads of a core */
+void ks_join_process(struct task_struct *p, int number);	/* KS_NONE: none */
+void ks_leave_process(struct task_struct *p);
+void ks_put_process(struct task_struct *p);	/* p is gone for good */
+void ks_new_process(s32 cpu, s32 number, s32 of);
+s32 ks_process_number(const struct task_struct *p);
+void ks_read_process(s32 number, struct fg_process *to);
+void ks_read_cache_time(s32 number, s32 cpu, struct fg_cache_time *to);
+bool ks_is_cache_work(const struct task_struct *p, const struct callback_head *work);
+
 /* ---- boot.c ---------------------------------------------------------------------------------------------------- */
 
 void ks_seed_random(u64 seed);

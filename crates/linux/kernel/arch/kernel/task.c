@@ -86,6 +86,7 @@ void put_task_struct_rcu_user(struct task_struct *p)
 {
 	if (p->pid > 0)
 		tasks[p->pid - 1] = NULL;
+	ks_put_process(p);
 	llist_add(&p->wake_entry.llist, &dead);
 }
 
@@ -240,6 +241,7 @@ void ks_fork(s32 cpu, const struct ks_birth *birth)
 	ks_enter(cpu);
 	p = make_task(birth);
 	fork_task(p, birth);
+	ks_join_process(p, birth->process);
 	remember(birth->task, p);
 	ks_cause = KS_CAUSE_FORK;
 	wake_up_new_task(p);
@@ -303,5 +305,6 @@ void ks_exit(s32 cpu)
 	ks_enter(cpu);
 	current->flags |= PF_EXITING;
 	ks_run_task_works();
+	ks_leave_process(current);
 	WRITE_ONCE(current->ks_state, TASK_DEAD);
 }

@@ -37,6 +37,17 @@ int ks_task_work_add(struct task_struct *p, struct callback_head *work, int noti
 	return 0;
 }
 
+/* task_cache_work() reads all CPUs. */
+static void scan_caches(struct callback_head *work)
+{
+	u32 look = ks_look_as(KS_WORK_GROUP_CPU);
+
+	ks_call_if(scanning, ks_task_number(current));
+	work->func(work);
+	ks_call_if(scanned, ks_task_number(current));
+	ks_look_as(look);
+}
+
 /*
  * Runs the current task's works as at its return to user mode, which follows the host's call: not for a task that is
  * about to sleep or to be replaced. DEVIATION: a task that is in the middle of a system call "returns" too.
@@ -51,6 +62,9 @@ void ks_run_task_works(void)
 		return;
 	for (work = xchg(&current->task_works, NULL); work; work = next) {
 		next = work->next;
-		work->func(work);
+		if (ks_is_cache_work(current, work))
+			scan_caches(work);
+		else
+			work->func(work);
 	}
 }
