@@ -132,9 +132,11 @@ static u32 buddy_is_fair(const struct fg_sys *sys, const struct fg_task *buddy, 
 
 /* Of q. curr: an entity of it, or null. */
 static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
-				       struct fg_task *left, struct fg_task *second)
+				       const struct pick_from *from, u32 *rule)
 {
-	struct fg_task *first, *pick;
+	struct fg_task *first, *pick, *left = from->first, *second = from->second;
+
+	*rule = FG_PICK_RULE_LEFTMOST;
 
 	if (curr && !curr->on_rq)
 		curr = 0;
@@ -147,18 +149,26 @@ static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg
 		/* It yielded: the next one in order, which is left if the current task was first. */
 		struct fg_task *other = first == curr ? left : earlier(second, curr);
 
-		if (buddy_is_fair(sys, other, first))
+		if (buddy_is_fair(sys, other, first)) {
 			pick = other;
+			*rule = FG_PICK_RULE_CFS_SKIP;
+		}
 	}
 	/* A preempted task has a warm cache; a task woken by the current one (next buddy) matters more. */
-	if (buddy_is_fair(sys, q->next, first))
+	if (buddy_is_fair(sys, q->next, first)) {
 		pick = q->next;
-	else if (buddy_is_fair(sys, q->last, first))
+		*rule = FG_PICK_RULE_CFS_NEXT;
+	} else if (buddy_is_fair(sys, q->last, first)) {
 		pick = q->last;
+		*rule = FG_PICK_RULE_CFS_LAST;
+	}
 	return pick;
 }
 
-/* The slice is over, or curr ran its minimum and is a whole slice ahead of the leftmost of its queue. */
+/*
+ * enum fg_pick_rule_id, or 0: the slice is over, or curr ran its minimum and is a whole slice ahead of the leftmost of its
+ * queue.
+ */
 static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *curr,
 			      const struct fg_task *left)
 {
@@ -169,12 +179,12 @@ static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const
 	if (ran > slice) {
 		/* Buddies must not bring it straight back. */
 		fg_clear_buddies(sys, rq, curr);
-		return 1;
+		return FG_PICK_RULE_TICK_SLICE;
 	}
 	if (ran < CFS_MIN_GRANULARITY * tunable_factor(sys) || !left)
 		return 0;
 	ahead = (s64)(curr->vruntime - left->vruntime);
-	return ahead > 0 && (u64)ahead > slice;
+	return ahead > 0 && (u64)ahead > slice ? FG_PICK_RULE_TICK_AHEAD : 0;
 }
 
 /* pe, of p, runs next, and so do the groups that it is in. */
@@ -197,7 +207,7 @@ static void set_last_buddies(struct fg_cpu *rq, struct fg_task *p)
 }
 
 /*
- * 1: p preempts curr. They compete as pe and e, in the innermost group that both are in, or in none. If a buddy is set in
+ * enum fg_pick_rule_id. They compete as pe and e, in the innermost group that both are in, or in none. If a buddy is set in
  * the queue of a group, the group becomes a buddy where it competes.
  */
 static u32 cfs_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
@@ -205,16 +215,19 @@ static u32 cfs_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq,
 {
 	const struct fg_tg *tg = common_group(curr, p);
 	struct fg_task *e = entity_in(rq, curr, tg), *pe = entity_in(rq, p, tg);
-	u32 many = nr_entities(rq, curr) >= CFS_NR_LATENCY;
+	u32 many = nr_entities(rq, curr) >= CFS_NR_LATENCY, rule = FG_PICK_RULE_PREEMPT_IDLE;
 
 	if (curr->policy != FG_SCHED_IDLE || p->policy == FG_SCHED_IDLE) {
 		/* Batch and idle tasks wait for the tick. */
-		if (p->policy != FG_SCHED_OTHER || !wakeup_preempts(sys, e->vruntime, pe))
-			return 0;
+		if (p->policy != FG_SCHED_OTHER)
+			return FG_PICK_RULE_WAKE_BATCH;
+		if (!wakeup_preempts(sys, e->vruntime, pe))
+			return FG_PICK_RULE_WAKE_VRUNTIME;
+		rule = FG_PICK_RULE_PREEMPT_VRUNTIME;
 		set_next_buddies(rq, pe);
 	}
 	/* With many tasks on the queue the preempted one should come back before its cache is gone. */
 	if (many && e == curr && curr->on_rq && curr->policy != FG_SCHED_IDLE)
 		set_last_buddies(rq, curr);
-	return 1;
+	return rule;
 }

@@ -304,7 +304,7 @@ static u32 lost_its_turn(const struct fg_sys *sys, const struct fg_queue *q, con
 	return is_eevdf612(sys) && !(curr->flags & FG_TASK_PROTECTED) && !entity_eligible(q, curr);
 }
 
-/* curr, of q, ran for delta of its virtual time. 1: another entity should run. */
+/* curr, of q, ran for delta of its virtual time. enum fg_pick_rule_id: why another entity should run; 0: it need not. */
 static u32 eevdf_charge(const struct fg_sys *sys, struct fg_queue *q, struct fg_task *curr, u64 delta)
 {
 	u64 weight = entity_weight(sys, curr);
@@ -317,39 +317,76 @@ static u32 eevdf_charge(const struct fg_sys *sys, struct fg_queue *q, struct fg_
 	if (q->sum_weight == weight || !(renewed || lost_its_turn(sys, q, curr)))
 		return 0;
 	forget_buddy(q, curr);
-	return 1;
+	return renewed ? FG_PICK_RULE_SLICE : FG_PICK_RULE_PROTECTION;
 }
 
-/* first: of the queued who are eligible the one with the earliest deadline. protect: curr's protection counts. */
+/*
+ * first: of the queued who are eligible the one with the earliest deadline. protect: curr's protection counts. The rule
+ * says what decided, of which of them it may be only one there.
+ */
 static struct fg_task *pick_eevdf(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
-				  struct fg_task *first, u32 protect)
+				  struct fg_task *first, u32 protect, u32 *rule)
 {
-	if (!curr || !curr->on_rq || !entity_eligible(q, curr))
+	*rule = FG_PICK_RULE_EARLIEST;
+	if (!curr || !curr->on_rq)
 		return first;
+	if (!entity_eligible(q, curr)) {
+		*rule = FG_PICK_RULE_OWED;
+		return first;
+	}
 	/* RUN_TO_PARITY: a slice that began is finished. */
-	if ((protect && protect_slice(sys, curr)) || !first)
+	if (protect && protect_slice(sys, curr)) {
+		*rule = FG_PICK_RULE_PROTECTED;
 		return curr;
-	return deadline_before(curr, first) ? curr : first;
+	}
+	if (first && !deadline_before(curr, first))
+		return first;
+	*rule = FG_PICK_RULE_STAYS;
+	return curr;
 }
 
 /* Of q. curr: an entity of it, or null. */
 static struct fg_task *eevdf_pick_entity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
-					 struct fg_task *first)
+					 struct fg_task *first, u32 *rule)
 {
-	if (q->next && entity_eligible(q, q->next))
+	if (q->next && entity_eligible(q, q->next)) {
+		*rule = FG_PICK_RULE_BUDDY;
 		return q->next;
-	return pick_eevdf(sys, q, curr, first, 1);
+	}
+	return pick_eevdf(sys, q, curr, first, 1, rule);
 }
 
 /* What a wakeup is tested against: from v6.19 on the buddy too, from v7.1 on only if protection counts. */
 static struct fg_task *pick_in_wakeup(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
-				      struct fg_task *first, u32 protect)
+				      struct fg_task *first, u32 protect, u32 *rule)
 {
 	u32 heeds_buddy = feat(sys, FG_BUDDY_IN_WAKE) && (protect || !feat(sys, FG_BUDDY_PROTECT));
 
-	if (heeds_buddy && q->next && entity_eligible(q, q->next))
+	if (heeds_buddy && q->next && entity_eligible(q, q->next)) {
+		*rule = FG_PICK_RULE_BUDDY;
 		return q->next;
-	return pick_eevdf(sys, q, curr, first, protect);
+	}
+	return pick_eevdf(sys, q, curr, first, protect, rule);
+}
+
+/* Why pe, which the pick of a wakeup's test came out with, preempts. */
+static u32 preempting_rule(u32 pick_rule)
+{
+	if (pick_rule == FG_PICK_RULE_BUDDY)
+		return FG_PICK_RULE_PREEMPT_BUDDY;
+	return pick_rule == FG_PICK_RULE_OWED ? FG_PICK_RULE_PREEMPT_OWED : FG_PICK_RULE_PREEMPT_DEADLINE;
+}
+
+/* Why another entity than pe came out. */
+static u32 waiting_rule(const struct fg_queue *q, const struct fg_task *pe, u32 pick_rule)
+{
+	if (pick_rule == FG_PICK_RULE_BUDDY)
+		return FG_PICK_RULE_WAKE_BUDDY;
+	if (pick_rule == FG_PICK_RULE_PROTECTED)
+		return FG_PICK_RULE_WAKE_PROTECTED;
+	if (!entity_eligible(q, pe))
+		return FG_PICK_RULE_WAKE_INELIGIBLE;
+	return pick_rule == FG_PICK_RULE_STAYS ? FG_PICK_RULE_WAKE_DEADLINE : FG_PICK_RULE_WAKE_OTHER;
 }
 
 /* PREEMPT_SHORT, v6.12, before which all slices are equal: p asks for less, and it is its turn rather than curr's. */
@@ -365,9 +402,13 @@ static u32 preempts_short(const struct fg_sys *sys, const struct fg_queue *q, co
 static u32 preempts_parity(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e,
 			   const struct fg_task *pe, struct fg_task *first)
 {
-	if (preempts_short(sys, q, e, pe))
+	u32 is_short = preempts_short(sys, q, e, pe), rule;
+
+	if (is_short)
 		cancel_protect_slice(e);
-	return pick_eevdf(sys, q, e, first, 1) == pe;
+	if (pick_eevdf(sys, q, e, first, 1, &rule) != pe)
+		return waiting_rule(q, pe, rule);
+	return is_short ? FG_PICK_RULE_PREEMPT_SHORT : preempting_rule(rule);
 }
 
 /* set_short_buddy, v7.3: of wakees with short slices the one with the shortest runs next. */
@@ -384,12 +425,13 @@ static u32 preempts_vprot(const struct fg_sys *sys, struct fg_queue *q, struct f
 	u32 is_short = entity_slice(sys, pe) < entity_slice(sys, e), shrink = feat(sys, FG_SHRINK);
 	u32 tested =
 		is_short || !feat(sys, FG_FORK_NO_PREEMPT) || !((flags & FG_WF_FORK) || (pe->flags & FG_TASK_DELAYED));
+	u32 rule = FG_PICK_RULE_NONE;
 	struct fg_task *best = 0;
 
 	if (tested) {
-		best = pick_in_wakeup(sys, q, e, first, !is_short);
+		best = pick_in_wakeup(sys, q, e, first, !is_short, &rule);
 		if (best && (best->flags & FG_TASK_DELAYED) && feat(sys, FG_WAKE_PICK_DEQUEUE))
-			return FG_PREEMPT_DELAYED;
+			return FG_PICK_RULE_WAKE_DELAYED;
 	}
 	if (tested && (best == pe || (is_short && feat(sys, FG_SHORT_EAGER) && entity_eligible(q, pe)))) {
 		if (is_short || feat(sys, FG_SHORT_EAGER))
@@ -398,11 +440,12 @@ static u32 preempts_vprot(const struct fg_sys *sys, struct fg_queue *q, struct f
 			forget_buddy(q, e);
 		if (is_short)
 			set_short_buddy(sys, q, pe);
-		return FG_PREEMPT_YES;
+		return is_short ? FG_PICK_RULE_PREEMPT_SHORT : preempting_rule(rule);
 	}
+	rule = tested ? waiting_rule(q, pe, rule) : FG_PICK_RULE_WAKE_FORK;
 	if (shrink == FG_SHRINK_ALWAYS || (tested && (shrink == FG_SHRINK_FAILED || (shrink && is_short))))
 		update_protect_slice(sys, q, e);
-	return FG_PREEMPT_NO;
+	return rule;
 }
 
 /* e, for which p competes, is SCHED_IDLE, or a group with cpu.idle. Up to v6.11 it is if p is, whatever group that is in. */
@@ -411,7 +454,7 @@ static u32 counts_as_idle_entity(const struct fg_sys *sys, const struct fg_task 
 	return e->policy == FG_SCHED_IDLE || (!is_eevdf612(sys) && p->policy == FG_SCHED_IDLE);
 }
 
-/* FG_PREEMPT_*. They compete as pe and e, in the innermost group that both are in, or in none. first: of that queue. */
+/* enum fg_pick_rule_id. They compete as pe and e, in the innermost group that both are in, or in none. first: of that queue. */
 static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				      struct fg_task *p, struct fg_task *first, u32 flags)
 {
@@ -430,13 +473,13 @@ static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *r
 	pe_idle = counts_as_idle_entity(sys, pe, p);
 	if (e_idle && !pe_idle) {
 		cancel_protect_slice(e);
-		return FG_PREEMPT_YES;
+		return FG_PICK_RULE_PREEMPT_IDLE;
 	}
 	/* Batch and idle tasks wait for the end of the slice. */
 	if (e_idle != pe_idle || p->policy != FG_SCHED_OTHER) {
 		if (feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS)
 			update_protect_slice(sys, q, e);
-		return FG_PREEMPT_NO;
+		return FG_PICK_RULE_WAKE_BATCH;
 	}
 	if (feat(sys, FG_PROTECT) == FG_PROTECT_PARITY)
 		return preempts_parity(sys, q, e, pe, first);

@@ -351,22 +351,58 @@ void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	p->on_cpu = 0;
 }
 
-struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *first,
-			       struct fg_task *second)
+/* Whoever is picked from a queue of one entity is the only one there. */
+static struct fg_task *pick_from_queue(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *curr,
+				       const struct pick_from *from, u32 *rule)
 {
+	struct fg_task *p;
+
 	if (is_eevdf(sys))
-		return eevdf_pick_entity(sys, &rq->fair, curr_entity(sys, rq), first);
-	return cfs_pick_entity(sys, &rq->fair, curr_entity(sys, rq), first, second);
+		p = eevdf_pick_entity(sys, q, curr, from->first, rule);
+	else
+		p = cfs_pick_entity(sys, q, curr, from, rule);
+	if (!p)
+		*rule = FG_PICK_RULE_NONE;
+	else if (p->weight == q->load_weight)
+		*rule = FG_PICK_RULE_ONLY;
+	return p;
+}
+
+struct fg_task *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_task *first,
+			       struct fg_task *second, struct fg_pick *how)
+{
+	struct pick_from from = { first, second };
+
+	return pick_from_queue(sys, &rq->fair, curr_entity(sys, rq), &from, &how->rule);
+}
+
+void fg_set_next_buddy(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+{
+	if (!feat(sys, FG_NEXT_BUDDY) || !is_eevdf(sys) || (flags & FG_WF_FORK) || (p->flags & FG_TASK_DELAYED))
+		return;
+	if (p == fair_curr(rq) || p->policy == FG_SCHED_IDLE)
+		return;
+	if (is_flat(sys))
+		rq->fair.next = p;
+	else
+		set_next_buddies(rq, p);
+}
+
+u32 fg_preempts(u32 rule)
+{
+	if (rule == FG_PICK_RULE_WAKE_DELAYED)
+		return FG_PREEMPT_DELAYED;
+	return rule > FG_PICK_RULE_WAKE_DELAYED ? FG_PREEMPT_YES : FG_PREEMPT_NO;
 }
 
 struct fg_task *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg, struct fg_task *first,
 			   struct fg_task *second)
 {
 	const struct fg_queue *q = &tg->cpus[(u32)rq->id].queue;
+	struct pick_from from = { first, second };
+	u32 rule;
 
-	if (is_eevdf(sys))
-		return eevdf_pick_entity(sys, q, curr_in_group(rq, tg), first);
-	return cfs_pick_entity(sys, q, curr_in_group(rq, tg), first, second);
+	return pick_from_queue(sys, q, curr_in_group(rq, tg), &from, &rule);
 }
 
 /* The signals of curr, and the queues above it, where the shares of its groups follow, each before what is above it. */

@@ -313,6 +313,8 @@ FG_FEATURE(
 	TG_LOAD_SUM, "tg-load-sum", "", "-", "v5.13", 1,
 	"when a task group's load changes because tasks come or go the sum of its CPU follows the average, like those "
 	"of utilization and runnable time, and not the group's sum")
+FG_FEATURE(NEXT_BUDDY, "next-buddy", "", "-", "-", 1,
+	   "with EEVDF a woken task is the next buddy, as with sched_feat NEXT_BUDDY up to v6.18")
 FG_FEATURE(YIELD_FORFEIT, "yield-forfeit", "", "-", "v6.18", 1,
 	   "with EEVDF who yields pays for the rest of its slice, unless it is in debt (6.12 stable)")
 FG_FEATURE(

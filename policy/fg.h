@@ -660,6 +660,14 @@ struct fg_why {
 	struct fg_note note[FG_MAX_WHY];
 };
 
+/* Why a fair task runs, named in pick_rules.h. */
+enum fg_pick_rule_id {
+#define FG_PICK_RULE(id, name, function, label, text) FG_PICK_RULE_##id,
+#include "pick_rules.h"
+#undef FG_PICK_RULE
+	FG_NR_PICK_RULES
+};
+
 /* The arguments of a placement besides the task. */
 struct fg_wake {
 	const struct fg_task *current;	/* current of this_cpu (interrupted or not), null while it idles */
@@ -685,10 +693,12 @@ struct fg_verdict {
 	u32 writes;		/* FG_W_* */
 	s32 recent_used;
 	s32 target;		/* what wake_affine left */
+	u32 target_rule;	/* enum fg_rule_id: how wake_affine chose it; FG_RULE_NONE: it was not asked */
 	u32 probes;		/* CPUs probed in scans and early checks */
 	u32 scanned;		/* of these, in the scan of the LLC for a free CPU: what is timed */
 	u32 group_cpus;		/* CPUs looked at in group statistics */
 	u32 energy_cpus;	/* CPUs whose utilization went into an estimate of energy, each time */
+	u32 pad;
 };
 
 /*
@@ -782,8 +792,8 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 
 /* V of a queue (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
 u64 fg_avg_vruntime(const struct fg_queue *q);
-/* Charges the current fair task. 1: it wants a reschedule. */
-fg_bool fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
+/* Charges the current fair task. enum fg_pick_rule_id: why it wants a reschedule; 0: it does not. */
+u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
 /* min_vruntime after a dequeue. */
 void fg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
 /* vruntime of a child p of rq's current task, relative to min_vruntime as that of every task off the queue. */
@@ -803,13 +813,18 @@ void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct f
  */
 void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, fg_bool first);
 void fg_put_prev_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
-/* Which of first and second or curr or a buddy runs next; null: none. */
+struct fg_pick {
+	u32 rule;		/* enum fg_pick_rule_id */
+	u32 pad;
+};
+
+/* Which of first and second or curr or a buddy runs next, and why; null: none. */
 FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, FG_NULLABLE fg_entity *first,
-				      FG_NULLABLE fg_entity *second);
+				      FG_NULLABLE fg_entity *second, struct fg_pick *how);
 /* p was picked, or leaves: clear it as a buddy. */
 void fg_clear_buddies(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
-/* The tick of a running fair task, charged before; misfit and overutilized follow. 1: it wants a reschedule. */
-fg_bool fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
+/* The tick of a running fair task, charged before; misfit and overutilized follow. As fg_update_curr(). */
+u32 fg_entity_tick(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const fg_entity *left);
 /*
  * ns until the slice of the current fair task, charged before, is over, for a timer of its own; 0: none is wanted, with hrtick
  * off or nobody waiting; negative: it is over.
@@ -826,14 +841,20 @@ fg_bool fg_task_cache_work(const struct fg_sys *sys, struct fg_task *p, u64 jiff
 #define FG_PREEMPT_YES 1
 #define FG_PREEMPT_DELAYED 2
 
+/* Before the test below, and though a reschedule is pending: a woken p may be the next buddy (next-buddy). */
+void fg_set_next_buddy(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
 /*
  * Whether p, just queued on rq, preempts its fair current, which the caller has charged. Sets the buddies as the kernel
  * does. flags: FG_WF_FORK for a new task. Not asked while a reschedule of rq is already pending, but for wake-test-always;
- * an idle or RT current is the caller's business. FG_PREEMPT_DELAYED: first is a delayed sleeper; the caller dequeues it
- * and asks again, with another first.
+ * an idle or RT current is the caller's business. enum fg_pick_rule_id; fg_preempts() says what follows.
  */
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p,
 			    FG_NULLABLE fg_entity *first, u32 flags);
+/*
+ * FG_PREEMPT_* of such a rule. FG_PREEMPT_DELAYED: first is a delayed sleeper; the caller dequeues it and asks again, with
+ * another first.
+ */
+u32 fg_preempts(u32 rule);
 /* ns of real time: the slice of a task that asks for one of custom ns, 0: for none. */
 u64 fg_slice(const struct fg_sys *sys, u64 custom);
 /* The current task, charged before, yields. */
@@ -861,13 +882,13 @@ void fg_yield(const struct fg_sys *sys, struct fg_cpu *rq);
  * DEVIATION: a task and its groups are charged at the same times; the kernel charges each where it looks at its queue.
  */
 void fg_tg_init(const struct fg_sys *sys, struct fg_tg *tg);
-fg_bool fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
+u32 fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
 			  FG_NULLABLE const fg_entity *left);
 void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg,
 			       FG_NULLABLE const fg_entity *left);
 FG_NULLABLE fg_entity *fg_tg_pick(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg *tg,
 				  FG_NULLABLE fg_entity *first, FG_NULLABLE fg_entity *second);
-fg_bool fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, FG_NULLABLE const fg_entity *left);
+u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, FG_NULLABLE const fg_entity *left);
 /* A group that is FG_TASK_DELAYED, off the tree, leaves. */
 void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
 void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);

@@ -116,3 +116,15 @@ FG_RULE(RT_PREV, "rt-prev", "select_task_rq_rt", "previous CPU",
 	"no RT task is in the way on the previous CPU, or there is nowhere better")
 FG_RULE(RT_LOWEST, "rt-lowest", "find_lowest_rq", "lowest priority",
 	"of the CPUs with the lowest RT priority the previous one, this one, or the nearest")
+
+/* The target of a wakeup, from which the fast path searches: spec 3.4. These do not end a placement. */
+FG_RULE(TARGET_IDLE, "T1", "wake_affine_idle", "waker's CPU, idle",
+	"the waker's CPU is idle and shares the previous one's cache, and the previous one is busy")
+FG_RULE(TARGET_BOTH_IDLE, "T2", "wake_affine_idle", "previous CPU, both idle",
+	"the waker's CPU and the previous one are idle and share a cache")
+FG_RULE(TARGET_SYNC, "T3", "wake_affine_idle", "waker's CPU, sync", "the waker is alone on its CPU and about to sleep")
+FG_RULE(TARGET_PREV_IDLE, "T4", "wake_affine_idle", "previous CPU, idle", "the previous CPU is idle")
+FG_RULE(TARGET_WEIGHT_THIS, "T5", "wake_affine_weight", "waker's CPU",
+	"with the task the waker's CPU would be less loaded for its capacity")
+FG_RULE(TARGET_WEIGHT_PREV, "T6", "wake_affine_weight", "previous CPU",
+	"with the task the waker's CPU would not be less loaded for its capacity")

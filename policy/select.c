@@ -129,6 +129,7 @@ static void init_verdict(struct fg_verdict *v, const struct fg_task *p, s32 prev
 	v->writes = 0;
 	v->recent_used = p->recent_used;
 	v->target = prev;
+	v->target_rule = FG_RULE_NONE;
 	v->probes = 0;
 	v->scanned = 0;
 	v->group_cpus = 0;

@@ -37,6 +37,12 @@ static u64 tunable_factor(const struct fg_sys *sys)
 	return sys->nr_cpus >= 2 ? 2 : 1;
 }
 
+/* The queued entities that a pick chooses from, besides the current one: see fg_pick_entity(). */
+struct pick_from {
+	struct fg_task *first;
+	struct fg_task *second;
+};
+
 /* weight-bits: what entity_weight() counts a weight of 1 as. */
 static u64 weight_unit(const struct fg_sys *sys)
 {

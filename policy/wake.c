@@ -108,18 +108,26 @@ static s32 wake_affine_idle(const struct select_ctx *s)
 	s32 this_cpu = s->w->this_cpu, prev = s->prev;
 
 	/* An idle waker is an interrupt; its CPU is as good as prev if they share a cache, but prev has p's data. */
-	if (probe_idle(s, this_cpu) && share_llc(s, this_cpu, prev))
-		return probe_idle(s, prev) ? prev : this_cpu;
+	if (probe_idle(s, this_cpu) && share_llc(s, this_cpu, prev)) {
+		u32 both = probe_idle(s, prev);
+
+		s->v->target_rule = both ? FG_RULE_TARGET_BOTH_IDLE : FG_RULE_TARGET_IDLE;
+		return both ? prev : this_cpu;
+	}
 	/* this CPU is about to be idle. */
 	if (s->sync) {
 		u32 nr_running = nr_beside_waker(s, rq_of(s, this_cpu));
 
 		note(s, FG_NOTE_SYNC, this_cpu, nr_running, 0);
-		if (nr_running == 1)
+		if (nr_running == 1) {
+			s->v->target_rule = FG_RULE_TARGET_SYNC;
 			return this_cpu;
+		}
 	}
-	if (feat(s->sys, FG_WA_PREV_IDLE) && probe_idle(s, prev))
+	if (feat(s->sys, FG_WA_PREV_IDLE) && probe_idle(s, prev)) {
+		s->v->target_rule = FG_RULE_TARGET_PREV_IDLE;
 		return prev;
+	}
 	return -1;
 }
 
@@ -163,7 +171,9 @@ global_func s32 wake_affine(const struct select_ctx *s frame_arg, const struct f
 {
 	s32 cpu = wake_affine_idle(s);
 
-	if (cpu < 0)
+	if (cpu < 0) {
 		cpu = wake_affine_weight(s, sd);
+		s->v->target_rule = cpu < 0 ? FG_RULE_TARGET_WEIGHT_PREV : FG_RULE_TARGET_WEIGHT_THIS;
+	}
 	return cpu == s->w->this_cpu ? cpu : s->prev;
 }

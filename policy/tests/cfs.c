@@ -183,45 +183,45 @@ TEST(pick_takes_the_leftmost_or_a_buddy_near_it)
 	struct fg_task a, b, c;
 
 	queue();
-	CHECK(!fg_pick_entity(&sys, rq, 0, 0));
+	CHECK(!pick_entity(&sys, rq, 0, 0));
 	a = task(1, 1000 * MS);
 	b = task(2, 1003 * MS);
 	c = task(3, 1004 * MS);
 	enqueue(&a);
 	enqueue(&b);
 	enqueue(&c);
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &a);
 	/* last within the wakeup granularity of 4 ms, beyond it not; next before last */
 	rq->fair.last = &c;
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &c);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &c);
 	c.vruntime++;
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &a);
 	c.vruntime--;
 	rq->fair.next = &b;
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &b);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &b);
 	/* a heavy leftmost grants less */
 	a.weight = 2048;
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &a);
 	a.weight = 1024;
 	fg_clear_buddies(&sys, rq, &b);
 	fg_clear_buddies(&sys, rq, &c);
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &a);
 	/* skip */
 	rq->fair.skip = &a;
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &b);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &b);
 	b.vruntime = 1005 * MS;
-	CHECK(fg_pick_entity(&sys, rq, &a, &b) == &a);
+	CHECK(pick_entity(&sys, rq, &a, &b) == &a);
 	/* current competes while it is on the queue */
 	rq->fair.skip = 0;
 	run(&a);
 	a.vruntime = 1010 * MS;
-	CHECK(fg_pick_entity(&sys, rq, &c, &b) == &c);
+	CHECK(pick_entity(&sys, rq, &c, &b) == &c);
 	a.vruntime = 999 * MS;
-	CHECK(fg_pick_entity(&sys, rq, &c, &b) == &a);
-	CHECK(fg_pick_entity(&sys, rq, 0, 0) == &a);
+	CHECK(pick_entity(&sys, rq, &c, &b) == &a);
+	CHECK(pick_entity(&sys, rq, 0, 0) == &a);
 	a.on_rq = 0;
-	CHECK(fg_pick_entity(&sys, rq, &c, &b) == &c);
-	CHECK(!fg_pick_entity(&sys, rq, 0, 0));
+	CHECK(pick_entity(&sys, rq, &c, &b) == &c);
+	CHECK(!pick_entity(&sys, rq, 0, 0));
 }
 
 TEST(yield_lets_the_next_one_run_if_that_is_fair)
@@ -240,9 +240,9 @@ TEST(yield_lets_the_next_one_run_if_that_is_fair)
 	fg_yield(&sys, rq);
 	CHECK(rq->fair.skip == &a);
 	CHECK(!rq->fair.next);
-	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &b);
+	CHECK(pick_entity(&sys, rq, &b, 0) == &b);
 	b.vruntime = 1005 * MS;
-	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
+	CHECK(pick_entity(&sys, rq, &b, 0) == &a);
 }
 
 TEST(the_tick_ends_slices)
@@ -261,14 +261,14 @@ TEST(the_tick_ends_slices)
 	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
 	rq->fair.last = &a;
 	a.sum_exec = 12 * MS + 1;
-	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 1);
+	CHECK(fg_entity_tick(&sys, rq, &b));
 	CHECK(!rq->fair.last);
 	/* a whole slice ahead of the leftmost, but not before the minimum */
 	a.vruntime = 1012 * MS + 1;
 	a.sum_exec = 3 * MS - 1;
 	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
 	a.sum_exec = 3 * MS;
-	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 1);
+	CHECK(fg_entity_tick(&sys, rq, &b));
 	a.vruntime--;
 	CHECK_EQ(fg_entity_tick(&sys, rq, &b), 0);
 	/* nine tasks: period 27 ms, 3 ms each */
@@ -287,42 +287,42 @@ TEST(wakeups_preempt_by_granularity_and_policy)
 	queue();
 	a = task(1, 1004 * MS);
 	p = task(2, 1000 * MS);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0); /* no current */
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 0); /* no current */
 	enqueue(&a);
 	run(&a);
 	enqueue(&p);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 0);
 	a.vruntime++;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 1);
 	CHECK(rq->fair.next == &p);
 	CHECK(!rq->fair.last);
 	/* light wakees need more */
 	p.weight = 512;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 0);
 	a.vruntime = 1008 * MS + 1;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 1);
 	/* from eight tasks on the preempted one is remembered */
 	rq->h_nr_running = 8;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 1);
 	CHECK(rq->fair.last == &a);
 	/* not one that has just left the queue */
 	rq->fair.last = 0;
 	a.on_rq = 0;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 1);
 	CHECK(!rq->fair.last);
 	a.on_rq = 1;
 	/* batch wakees wait */
 	p.policy = FG_SCHED_BATCH;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 0);
 	/* a SCHED_IDLE current always yields, without buddies */
 	rq->fair.next = rq->fair.last = 0;
 	a.policy = FG_SCHED_IDLE;
 	a.vruntime = 0;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 1);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 1);
 	CHECK(!rq->fair.next);
 	CHECK(!rq->fair.last);
 	p.policy = FG_SCHED_IDLE;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &p, 0, 0), 0);
+	CHECK_EQ(check_preempt(&sys, rq, &p, 0, 0), 0);
 }
 
 TEST(misfit_and_overutilized)
@@ -519,13 +519,13 @@ TEST(yield_with_company)
 	enqueue(&b);
 	enqueue(&c);
 	/* current first and skipped: the leftmost, not the one after it */
-	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &b);
+	CHECK(pick_entity(&sys, rq, &b, &c) == &b);
 	/* the leftmost skipped: the current one if it is before the second */
 	rq->fair.skip = &b;
 	a.vruntime = 1001 * MS + 1;
-	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &a);
+	CHECK(pick_entity(&sys, rq, &b, &c) == &a);
 	a.vruntime = 1003 * MS;
-	CHECK(fg_pick_entity(&sys, rq, &b, &c) == &c);
+	CHECK(pick_entity(&sys, rq, &b, &c) == &c);
 }
 
 /* 47742 - 1024 + 512 = 47230 is the divider: half of it at weight 1024 is 512, at 526 (nice 3) 263. */

@@ -53,7 +53,7 @@ static void run(struct fg_task *p)
 static u32 charge(u64 ns)
 {
 	rq->clock_task += ns;
-	return fg_update_curr(&sys, rq, 0);
+	return fg_update_curr(&sys, rq, 0) != FG_PICK_RULE_NONE;
 }
 
 /* V - START */

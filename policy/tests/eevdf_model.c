@@ -82,7 +82,7 @@ static void model_check(void)
 		if (tasks[i].on_rq)
 			CHECK_EQ(entity_eligible(&rq->fair, &tasks[i]), model_eligible(&tasks[i]));
 	}
-	CHECK(fg_pick_entity(&sys, rq, model_first(), 0) == model_pick());
+	CHECK(pick_entity(&sys, rq, model_first(), 0) == model_pick());
 }
 
 static s64 model_limit(const struct fg_task *p)
@@ -143,7 +143,7 @@ static void model_step(void)
 		}
 		fg_update_curr(&sys, rq, 0);
 		model_join(p, rnd(8) ? FG_ENQUEUE_WAKEUP : FG_ENQUEUE_INITIAL);
-		if (fg_check_preempt_wakeup(&sys, rq, p, model_first(), 0))
+		if (check_preempt(&sys, rq, p, model_first(), 0))
 			model_switch();
 	} else if (p->flags & FG_TASK_DELAYED) {
 		fg_requeue_delayed(&sys, rq, p);

@@ -30,7 +30,7 @@ TEST(what_was_picked_is_protected_for_the_shortest_slice)
 	two(&a, &b, FG_PROTECT_VPROT);
 	run(&a);
 	CHECK_EQ(protected_until(&a), 750 * US);
-	CHECK(fg_pick_entity(&sys, rq, &b, 0) == &a);
+	CHECK(pick_entity(&sys, rq, &b, 0) == &a);
 	/* it has had as much, and b's deadline is earlier */
 	b.vruntime += 750 * US;
 	CHECK_EQ(charge(749 * US), 0);
@@ -77,13 +77,13 @@ TEST(a_shorter_slice_preempts_in_spite_of_protection)
 
 	two(&a, &b, FG_PROTECT_VPROT);
 	run(&a);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
 	CHECK_EQ(protected_until(&a), 0);
 	/* of equal slices none does */
 	two(&a, &b, FG_PROTECT_VPROT);
 	b.custom_slice = 0;
 	run(&a);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
 	CHECK_EQ(protected_until(&a), 750 * US);
 }
 
@@ -102,7 +102,7 @@ static s64 after_failure(u8 shrink, u64 slice, u32 flags)
 	b.vruntime = START + 10 * MS;
 	avg_vruntime_add(&sys, &rq->fair, &b);
 	charge(100 * US);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &a, flags), FG_PREEMPT_NO);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &a, flags), FG_PREEMPT_NO);
 	return protected_until(&a);
 }
 
@@ -130,7 +130,7 @@ TEST(protection_that_always_shrinks_counts_from_the_average)
 	a.vprot = START + LONG;
 	charge(4 * MS);
 	CHECK_EQ(average(), 2 * MS);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
 	CHECK_EQ(protected_until(&a), 2750 * US);
 }
 
@@ -144,8 +144,8 @@ TEST(a_new_task_does_not_preempt_since_v619)
 		b.custom_slice = 0;
 		run(&a);
 		a.vprot = a.vruntime;
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, FG_WF_FORK), !on);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
+		CHECK_EQ(check_preempt(&sys, rq, &b, &b, FG_WF_FORK), !on);
+		CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
 	}
 }
 
@@ -158,15 +158,15 @@ TEST(a_buddy_holds_a_wakee_up_since_v619)
 	put(&c, 0, LONG);
 	run(&a);
 	rq->fair.next = &c;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
 	sys.feat.value[FG_BUDDY_IN_WAKE] = 1;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
 	/* v7.1: not one with a shorter slice */
 	sys.feat.value[FG_BUDDY_PROTECT] = 1;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_YES);
 	b.custom_slice = 0;
 	a.vprot = a.vruntime;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &b, 0), FG_PREEMPT_NO);
 }
 
 TEST(a_delayed_sleeper_in_the_way_is_reported_since_v71)
@@ -179,9 +179,9 @@ TEST(a_delayed_sleeper_in_the_way_is_reported_since_v71)
 	put(&c, 0, 1 * MS);
 	run(&a);
 	a.vprot = a.vruntime;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &c, 0), FG_PREEMPT_NO);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &c, 0), FG_PREEMPT_NO);
 	sys.feat.value[FG_WAKE_PICK_DEQUEUE] = 1;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &c, 0), FG_PREEMPT_DELAYED);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &c, 0), FG_PREEMPT_DELAYED);
 }
 
 /* c, not b, would be picked. */
@@ -193,15 +193,15 @@ TEST(an_eligible_wakee_with_a_shorter_slice_preempts_since_v73)
 	c = task(3, 1024);
 	put(&c, 0, 1 * MS);
 	run(&a);
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &c, 0), FG_PREEMPT_NO);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &c, 0), FG_PREEMPT_NO);
 	sys.feat.value[FG_SHORT_EAGER] = 1;
 	sys.feat.value[FG_SHORT_BUDDY] = 1;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &c, 0), FG_PREEMPT_YES);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &c, 0), FG_PREEMPT_YES);
 	CHECK(rq->fair.next == &b);
 	/* a buddy with a slice that is shorter still stays */
 	c.custom_slice = 500 * US;
 	rq->fair.next = &c;
-	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &c, 0), FG_PREEMPT_YES);
+	CHECK_EQ(check_preempt(&sys, rq, &b, &c, 0), FG_PREEMPT_YES);
 	CHECK(rq->fair.next == &c);
 }
 

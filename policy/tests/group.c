@@ -253,7 +253,7 @@ static u32 preempts(u8 kind, u32 curr_policy, u32 policy, u32 curr_in_group)
 	enqueue(curr);
 	fg_set_next_entity(&sys, rq, curr, 1);
 	enqueue(p);
-	return fg_check_preempt_wakeup(&sys, rq, p, curr_in_group ? p : entity, 0);
+	return check_preempt(&sys, rq, p, curr_in_group ? p : entity, 0);
 }
 
 /* v6.12 judges those who compete: a group is not SCHED_IDLE, be its task. Before it the tasks were judged. */

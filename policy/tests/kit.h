@@ -31,6 +31,21 @@ static u32 nr_groups;
 /* Something to be current on a busy CPU. */
 static struct fg_task filler[FG_NR_CPUS];
 
+/* A pick without its reason, and what follows from the test of a wakeup. */
+static inline struct fg_task *pick_entity(const struct fg_sys *s, const struct fg_cpu *rq, struct fg_task *first,
+					  struct fg_task *second)
+{
+	struct fg_pick how;
+
+	return fg_pick_entity(s, rq, first, second, &how);
+}
+
+static inline u32 check_preempt(const struct fg_sys *s, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first,
+				u32 flags)
+{
+	return fg_preempts(fg_check_preempt_wakeup(s, rq, p, first, flags));
+}
+
 static void kit_preset_v54(void)
 {
 	u8 *f = sys.feat.value;
