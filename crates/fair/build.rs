@@ -1,7 +1,8 @@
 //! Builds the C policy and writes the Rust twins of its header.
 //!
-//! `policy/fg.h` declares every struct, constant and function. `features.h`, `rules.h`, `notes.h` and `balance_rules.h`
-//! are tables of the features, of the placement rules, of the notes of a decision and of the outcomes of balancing.
+//! `policy/fg.h` declares every struct, constant and function. `features.h`, `rules.h`, `notes.h`,
+//! `balance_rules.h` and `pick_rules.h` are tables of the features, of the placement rules, of the notes of a decision,
+//! of the outcomes of balancing and of the reasons of picks.
 //! This script reads them (crates/cheader) and writes `$OUT_DIR/fg.rs` (`build/twins.rs`) and `calls.rs`
 //! (`build/calls.rs`). With the policy it compiles a table of `sizeof` and `offsetof`, which `ffi::check_layout`
 //! compares with Rust's own.
@@ -43,6 +44,7 @@ fn build() -> Result<(), String> {
         rules: table("rules.h", "FG_RULE")?,
         notes: table("notes.h", "FG_NOTE")?,
         balance_rules: table("balance_rules.h", "FG_BALANCE_RULE")?,
+        pick_rules: table("pick_rules.h", "FG_PICK_RULE")?,
     };
     let layout = twins::layout(&header, &tables);
     let calls = calls::rust(&header)?;

@@ -8,7 +8,7 @@ use fairground_cheader::{camel, rust_name, Header, Kind, Layout, Member, Pointer
 const MASK: &str = "fg_mask";
 
 /// Constants of the header for the lengths of the tables beside it. The layout table begins with them.
-const NUMBERS: [&str; 4] = ["FG_NR_FEATURES", "FG_NR_RULES", "FG_NR_NOTES", "FG_NR_BALANCE_RULES"];
+const NUMBERS: [&str; 5] = ["FG_NR_FEATURES", "FG_NR_RULES", "FG_NR_NOTES", "FG_NR_BALANCE_RULES", "FG_NR_PICK_RULES"];
 
 /// The calls of the tables beside the header, each with its arguments.
 pub struct Tables {
@@ -20,6 +20,8 @@ pub struct Tables {
     pub notes: Vec<Vec<String>>,
     /// `balance_rules.h`.
     pub balance_rules: Vec<Vec<String>>,
+    /// `pick_rules.h`.
+    pub pick_rules: Vec<Vec<String>>,
 }
 
 /// `fg.rs`.
@@ -37,6 +39,7 @@ pub fn rust(header: &Header, tables: &Tables) -> Result<String, String> {
     feature_table(&mut out, header, &tables.features)?;
     rule_table(&mut out, header, "FG_RULE", "RULES", &tables.rules)?;
     rule_table(&mut out, header, "FG_BALANCE_RULE", "BALANCE_RULES", &tables.balance_rules)?;
+    rule_table(&mut out, header, "FG_PICK_RULE", "PICK_RULES", &tables.pick_rules)?;
     note_table(&mut out, header, &tables.notes)?;
     Ok(out)
 }
@@ -44,7 +47,8 @@ pub fn rust(header: &Header, tables: &Tables) -> Result<String, String> {
 /// The sizes and offsets that both compilers report. The mask is left out: its member is private in Rust.
 pub fn layout(header: &Header, tables: &Tables) -> Layout {
     let mut layout = Layout::default();
-    let lengths = [&tables.features, &tables.rules, &tables.notes, &tables.balance_rules].map(Vec::len);
+    let tables = [&tables.features, &tables.rules, &tables.notes, &tables.balance_rules, &tables.pick_rules];
+    let lengths = tables.map(Vec::len);
     NUMBERS.iter().zip(lengths).for_each(|(name, length)| layout.add(name, length));
     layout.add_structs(header, &[MASK]);
     layout

@@ -152,6 +152,7 @@ const RULES: &[Rule] = &[
     needs(ffi::FG_SLICE_700, ffi::FG_RQ),
     needs(ffi::FG_SYNC_DELAYED, ffi::FG_RQ),
     needs(ffi::FG_PICK_BUDDY, ffi::FG_RQ),
+    needs(ffi::FG_NEXT_BUDDY, ffi::FG_RQ),
     needs(ffi::FG_YIELD_FORFEIT, ffi::FG_RQ),
     needs(ffi::FG_CACHE_ASYM, ffi::FG_SCHED_CACHE),
     needs(ffi::FG_CACHE_ALB, ffi::FG_SCHED_CACHE),

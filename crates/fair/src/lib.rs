@@ -33,6 +33,7 @@ mod feature_diff;
 mod features;
 pub mod ffi;
 mod offline;
+mod picks;
 mod presets;
 mod rules;
 mod scheduler;
@@ -49,11 +50,14 @@ pub use feature_diff::{feature_diff, FeatureChange};
 pub use features::{feature, features, relations, Features};
 pub use ffi::FeatureInfo;
 pub use offline::{
-    keeps_sleepers, note_words, pelt_averages, pelt_update, Affinity, BalanceInput, BalanceResult, GroupRing,
-    InitialState, Move, Placing, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue, SwitchTo,
+    avg_vruntime, keeps_sleepers, note_words, pelt_averages, pelt_update, Affinity, BalanceInput, BalanceResult,
+    GroupRing, InitialState, Move, PassOfWalk, Placing, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue,
+    StepInput, StepKind, StepResult, SwitchTo, WalkInput, WalkResult,
 };
 pub use presets::{Preset, PRESETS};
-pub use rules::{balance_rule_title, balance_rules, rule_name, rule_title, rules};
+pub use rules::{
+    balance_rule_title, balance_rules, pick_rule_name, pick_rule_title, pick_rules, rule_name, rule_title, rules,
+};
 pub use scheduler::Fair;
 pub use sequence::{DeadlineQueue, VruntimeQueue};
 pub use timeline::{release_changes, Release};

@@ -1,8 +1,8 @@
-//! The rules of `policy/rules.h` and `policy/balance_rules.h`, by number and by name.
+//! The rules of `policy/rules.h`, `policy/balance_rules.h` and `policy/pick_rules.h`, by number and by name.
 
 use fairground_sim::Rule;
 
-use crate::ffi::{BALANCE_RULES, RULES};
+use crate::ffi::{BALANCE_RULES, PICK_RULES, RULES};
 
 /// The rules of placement, by number.
 pub fn rules() -> &'static [Rule<'static>] {
@@ -12,6 +12,16 @@ pub fn rules() -> &'static [Rule<'static>] {
 /// The rules of balancing, by number.
 pub fn balance_rules() -> &'static [Rule<'static>] {
     &BALANCE_RULES
+}
+
+/// The rules of picks, of tests of wakeups and of ends of slices, by number.
+pub fn pick_rules() -> &'static [Rule<'static>] {
+    &PICK_RULES
+}
+
+/// The name of a rule of a pick, e.g. `earliest`.
+pub fn pick_rule_name(rule: u32) -> &'static str {
+    numbered(&PICK_RULES, rule).name
 }
 
 /// The name of a rule in a verdict, e.g. `A2`.
@@ -27,6 +37,11 @@ pub fn rule_title(name: &str) -> String {
 /// The same of a rule of balancing.
 pub fn balance_rule_title(name: &str) -> String {
     title(&BALANCE_RULES, name)
+}
+
+/// The same of a rule of a pick, of the test of a wakeup, or of the end of a slice.
+pub fn pick_rule_title(name: &str) -> String {
+    title(&PICK_RULES, name)
 }
 
 /// A rule by its number in a table.
@@ -46,7 +61,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_rule_has_all_words() {
-        for table in [rules(), balance_rules()] {
+        for table in [rules(), balance_rules(), pick_rules()] {
             let names: BTreeSet<&str> = table.iter().map(|rule| rule.name).collect();
             assert_eq!(names.len(), table.len());
             for rule in table {

@@ -1,10 +1,11 @@
 //! The placements of a trace, or of a run kept in memory, explained: which rule decided, and why. Two runs are compared
 //! side by side.
 //!
-//! [`explain`] answers a [`Query`] with text, [`explain_json`] with the documented schema, [`chosen`] with the
+//! [`explain_picks`] does the same for picks: why a task runs, or waits. [`explain`] answers a [`Query`] with text, [`explain_json`] with the documented schema, [`chosen`] with the
 //! placements themselves. [`Differing`] compares two traces or runs.
 
 mod differing;
+mod picks;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,6 +21,7 @@ use serde_json::{json, Map, Value};
 use thiserror::Error;
 
 pub use self::differing::Differing;
+pub use self::picks::{explain_picks, explain_picks_json, pick_json, DifferingPicks};
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-1";
@@ -136,6 +138,20 @@ pub enum ExplainError {
         file: String,
         /// The CPU of the query.
         cpu: u32,
+    },
+    /// The trace has no picks.
+    #[error("{file} has no picks")]
+    #[diagnostic(help("`fairground run ... --trace FILE --why` records why tasks are picked"))]
+    Picks {
+        /// Name of the trace.
+        file: String,
+    },
+    /// No pick matches the query.
+    #[error("{file}: no such pick")]
+    #[diagnostic(help("`explain --picks` without --task, --at and --cpu counts all of them"))]
+    NoPick {
+        /// Name of the trace.
+        file: String,
     },
     /// The second reading of the trace does not match the first.
     #[error("{file} changes while it is read")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, Machine, SoftCost};
 
 use crate::coherence::LineTransfers;
-use crate::event::{Balance, Clamps, Decision, MigrateCause, Reason, Signals};
+use crate::event::{Balance, Clamps, Decision, MigrateCause, PickReport, Reason, Signals};
 use crate::queue_lock::QueueLock;
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
@@ -137,6 +137,8 @@ pub enum Request {
     Balanced(Balance),
     /// A signal under clamps was updated.
     Clamps(Clamps),
+    /// A task was picked or tested, or has to leave the CPU.
+    Picked(PickReport),
     /// A load-tracking signal was updated.
     Signals(Signals),
     /// The number of reasons from [`Env::drain_reasons`] that belong to the decision that follows.
@@ -396,6 +398,13 @@ impl Env {
     pub fn reason(&mut self, reason: Reason) {
         if self.wants_reasons {
             self.reasons.push(reason);
+        }
+    }
+
+    /// Reports why a task runs or does not, if an observer wants reasons.
+    pub fn picked(&mut self, report: PickReport) {
+        if self.wants_reasons {
+            self.requests.push(Request::Picked(report));
         }
     }
 

@@ -99,6 +99,9 @@ pub enum EventKind {
     /// A load-tracking signal was updated. Reported only if [`crate::Config::signals`] is set; an observation, not part
     /// of the run's hash.
     Signals(Signals),
+    /// A fair task was picked, a woken one was tested against the current one, or time took the CPU from the current one.
+    /// Reported only if an observer wants reasons; an observation, not part of the run's hash.
+    Pick(PickReport),
     /// A thermal governor has measured (thermal_temperature).
     Temperature {
         /// The thermal zone, as its index into the machine's zones.
@@ -205,6 +208,59 @@ pub struct Signals {
     /// When the signal was updated, ns of its own clock: it goes slower than time on CPUs that do, and the event's time
     /// does not have the costs of the call yet.
     pub updated: Time,
+}
+
+/// What a [`PickReport`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum PickKind {
+    /// pick_next_task_fair has ended with the task.
+    Pick,
+    /// The task is on the run queue, and was tested against the current one (wakeup_preempt).
+    Wakeup,
+    /// The task is the current one and has to leave the CPU: its slice or its protection is over (update_curr, the tick).
+    Slice,
+}
+
+impl PickKind {
+    /// All variants, in the order of their discriminants.
+    pub const ALL: [PickKind; 3] = [PickKind::Pick, PickKind::Wakeup, PickKind::Slice];
+
+    /// The name that traces print.
+    pub fn word(self) -> &'static str {
+        ["pick", "wakeup", "slice"][self as usize]
+    }
+}
+
+/// A fair task as its run queue sees it, in ns of virtual time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueuedTask {
+    /// What the queue's average vruntime (with CFS min_vruntime) exceeds the task's by: it is eligible unless that is
+    /// negative.
+    pub lag: i64,
+    /// Time from the queue's average vruntime to the task's deadline; with CFS 0.
+    pub deadline: i64,
+    /// Time for which the task is still protected (RUN_TO_PARITY); 0: it is not.
+    pub protection: i64,
+}
+
+/// Why a fair task runs, waits, or has to leave the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PickReport {
+    /// What happened.
+    pub kind: PickKind,
+    /// The CPU of the run queue.
+    pub cpu: CpuId,
+    /// The task that was picked or tested, or that has to leave the CPU.
+    pub task: TaskId,
+    /// Why; the scheduler's own numbering, named by [`crate::Scheduler::pick_rule`].
+    pub rule: u16,
+    /// Number of fair tasks on the run queue, the current one included.
+    pub queued: u32,
+    /// The task on its queue.
+    pub state: QueuedTask,
+    /// The current task, if it is another one that is still runnable.
+    pub current: Option<(TaskId, QueuedTask)>,
 }
 
 /// Kind of a balance attempt (cpu_idle_type, active balance).

@@ -189,6 +189,11 @@ pub trait Scheduler {
         Rule::named("unknown")
     }
 
+    /// The rule with this number in [`crate::PickReport::rule`]; for an unknown number, only a name.
+    fn pick_rule(&self, _rule: u16) -> Rule<'_> {
+        Rule::named("unknown")
+    }
+
     /// The name of a level in [`crate::Balance::level`], e.g. `PKG`.
     fn level_name(&self, _level: u8) -> &str {
         "unknown"

@@ -171,7 +171,7 @@ impl EventTables {
 
 impl Export for EventTables {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
-        let records = self.recorder.head(meta, notes);
+        let records = self.recorder.head(meta, notes, self.why);
         let lines = records.iter().map(|record| (record.name.to_owned(), record.text()));
         self.filed.recording.head.extend(lines);
     }

@@ -24,11 +24,20 @@ pub fn in_words(p: &Placement, head: &Head) -> String {
         last = rule;
     }
     let rule = head.rule(&p.rule);
-    let _ = writeln!(out, "CPU {} chosen by {}{}", p.chosen, rule.title(), work(p));
+    let by = by(head);
+    let _ = writeln!(out, "CPU {} chosen {by} {}{}", p.chosen, rule.title(), work(p));
     if !rule.text.is_empty() {
         let _ = writeln!(out, "  {}", rule.text);
     }
     out
+}
+
+/// How a rule is named as the reason: a kernel's decision is not explained by our policy, which only decides alike.
+pub(crate) fn by(head: &Head) -> &'static str {
+    match head.meta.iter().any(|(key, value)| key == "sched" && value.starts_with("linux:")) {
+        true => "as our policy does on the same state by",
+        false => "by",
+    }
 }
 
 /// The cause of the placement, with task, CPU and waker.

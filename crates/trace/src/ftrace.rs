@@ -37,7 +37,8 @@ impl<W: Write> FtraceText<W> {
     pub fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         if self.error.is_none() {
             let out = &mut self.out;
-            self.error = self.recorder.head(meta, notes).iter().try_for_each(|record| line(out, record)).err();
+            self.error =
+                self.recorder.head(meta, notes, self.why).iter().try_for_each(|record| line(out, record)).err();
         }
     }
 

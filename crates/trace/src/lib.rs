@@ -26,6 +26,7 @@ pub mod migrations;
 mod names;
 mod open;
 mod perfetto;
+pub mod picks;
 pub mod placements;
 mod record;
 mod recording;

@@ -247,7 +247,7 @@ impl<S: EventSource> Placements<S> {
 
 /// A balance attempt, from its `fairground_balance` line.
 #[derive(Clone, Debug)]
-struct Attempt {
+pub(crate) struct Attempt {
     src: u32,
     rule: String,
     pull: Pull,
@@ -285,7 +285,7 @@ fn moved(attempts: &mut BTreeMap<u32, (u64, Attempt)>, event: &TraceEvent, from:
 }
 
 /// A parsed `fairground_*` line.
-enum OwnRecord {
+pub(crate) enum OwnRecord {
     Decision(Box<Placement>),
     Why(u32, Step),
     Attempt(Attempt),
@@ -295,7 +295,7 @@ enum OwnRecord {
     Other,
 }
 
-fn parse_own_record(text: &str) -> Result<OwnRecord, &'static str> {
+pub(crate) fn parse_own_record(text: &str) -> Result<OwnRecord, &'static str> {
     let Some((kind, fields)) = text.strip_prefix("fairground_").and_then(|t| t.split_once(": ")) else {
         return Ok(OwnRecord::Other);
     };

@@ -17,6 +17,9 @@
 //! fairground_decision: kind=wake|fork|exec comm=COMM pid=PID prio=N prev_cpu=N cpu=N rule=NAME probes=N group_cpus=N
 //! fairground_balance: kind=busy|idle|newidle|active level=LEVEL src_cpu=N dst_cpu=N unit=load|util|task|misfit amount=N
 //!                     rule=NAME moved=N active=0|1 before the migrations that come of it
+//! fairground_pick: kind=pick|wakeup|slice comm=COMM pid=PID prio=N cpu=N rule=NAME queued=N lag=N deadline=N protection=N
+//!                  curr_comm=COMM curr_pid=PID curr_lag=N curr_deadline=N curr_protection=N
+//!                                                  on request: why a fair task runs, waits or leaves; curr_pid 0: none
 //! fairground_woken: pid=PID by=task|interrupt sync=0|1
 //!                                                  before its sched_waking, where the waker is not who runs there, or
 //!                                                  says that it is about to sleep
@@ -45,8 +48,8 @@ use std::fmt;
 
 use fairground_machine::CpuId;
 use fairground_sim::{
-    Balance, Clamps, Decision, DecisionKind, Event, EventKind, Reason, Rule, Signals, SwitchState, TaskId, Time,
-    NO_RULE,
+    Balance, Clamps, Decision, DecisionKind, Event, EventKind, PickReport, QueuedTask, Reason, Rule, Signals,
+    SwitchState, TaskId, Time, NO_RULE,
 };
 
 use crate::names::OURS;
@@ -61,6 +64,9 @@ pub(crate) const WOKEN: &str = "fairground_woken";
 
 /// The decision to switch to a task.
 pub(crate) const DECIDED: &str = "fairground_switch";
+
+/// The rule of a pick that never was.
+const NO_PICK: &str = "none";
 
 /// pid of task 0; idle tasks are pid 0, as in the kernel.
 const FIRST_PID: u32 = 1000;
@@ -188,10 +194,12 @@ impl Recorder {
     }
 
     /// The records at time 0: facts about the run, the scheduler's rules, and notes.
-    pub fn head<'a>(&'a self, meta: &[(&'a str, &str)], notes: &[String]) -> Vec<Record<'a>> {
+    /// `why`: with the rules of picks, which no other trace names.
+    pub fn head<'a>(&'a self, meta: &[(&'a str, &str)], notes: &[String], why: bool) -> Vec<Record<'a>> {
         let at_start = |name, fields| Record { time: 0, cpu: 0, context: None, name, fields };
         let meta = meta.iter().map(|(key, value)| at_start("fairground_meta", vec![(*key, one_line(value).into())]));
-        let rules = self.words.rules().filter(|rule| !rule.text.is_empty());
+        let picks = self.words.pick_rules().filter(|rule| why && rule.name != NO_PICK);
+        let rules = self.words.rules().chain(picks).filter(|rule| !rule.text.is_empty());
         let rules = rules.map(|Rule { name, function, label, text }| {
             let fields = [("name", name), ("function", function), ("label", label), ("text", text)];
             at_start("fairground_rule", fields.map(|(key, value)| (key, value.into())).into())
@@ -316,6 +324,7 @@ impl Recorder {
         match &event.kind {
             EventKind::Decision(d) => self.words.rule(d.rule).title(),
             EventKind::Balance(b) => self.words.balance_rule(b.rule).title(),
+            EventKind::Pick(p) => self.words.pick_rule(p.rule).title(),
             _ => String::new(),
         }
     }
@@ -371,6 +380,7 @@ impl Recorder {
                 ("sched_migrate_task", [self.thread(task), cpus.into()].concat())
             }
             EventKind::Balance(b) => ("fairground_balance", self.balance(&b)),
+            EventKind::Pick(p) => ("fairground_pick", self.pick(&p)),
             EventKind::Switch { prev, prev_state, next, .. } => {
                 ("sched_switch", self.switch(event, prev, prev_state, next))
             }
@@ -453,6 +463,27 @@ impl Recorder {
             ("moved", b.moved.into()),
             ("active", u32::from(b.active).into()),
         ]
+    }
+
+    fn pick(&self, p: &PickReport) -> Fields<'_> {
+        let (curr, state) = p.current.map_or((None, QueuedTask::default()), |(task, state)| (Some(task), state));
+        let (curr_comm, curr_pid) = curr.map_or(("-", 0), |task| self.task(task));
+        let who = vec![
+            ("cpu", p.cpu.into()),
+            ("rule", self.words.pick_rule(p.rule).name.into()),
+            ("queued", p.queued.into()),
+            ("lag", p.state.lag.into()),
+            ("deadline", p.state.deadline.into()),
+            ("protection", p.state.protection.into()),
+        ];
+        let current = vec![
+            ("curr_comm", curr_comm.into()),
+            ("curr_pid", curr_pid.into()),
+            ("curr_lag", state.lag.into()),
+            ("curr_deadline", state.deadline.into()),
+            ("curr_protection", state.protection.into()),
+        ];
+        [vec![("kind", p.kind.word().into())], self.thread(p.task), who, current].concat()
     }
 
     /// The event in the form of LISA's module.

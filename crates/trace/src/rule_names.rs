@@ -38,6 +38,7 @@ pub struct RuleNames {
     rules: Vec<OwnedRule>,
     notes: Vec<String>,
     balance_rules: Vec<OwnedRule>,
+    pick_rules: Vec<OwnedRule>,
     levels: Vec<String>,
 }
 
@@ -48,6 +49,7 @@ impl RuleNames {
             rules: rules.iter().copied().map(OwnedRule::from).collect(),
             notes: notes.iter().map(|text| (*text).to_owned()).collect(),
             balance_rules: Vec::new(),
+            pick_rules: Vec::new(),
             levels: Vec::new(),
         }
     }
@@ -59,13 +61,20 @@ impl RuleNames {
         self
     }
 
+    /// Adds the rules of picks.
+    pub fn with_picks(mut self, rules: &[Rule]) -> RuleNames {
+        self.pick_rules = rules.iter().copied().map(OwnedRule::from).collect();
+        self
+    }
+
     /// Copies the names of `sched`.
     pub fn from_scheduler(sched: &dyn Scheduler) -> RuleNames {
         let rules: Vec<_> = (0..NUMBERS_MAX).map(|r| sched.rule(r)).collect();
         let notes: Vec<_> = (0..NUMBERS_MAX).map(|n| sched.note_text(n)).collect();
         let balance: Vec<_> = (0..NUMBERS_MAX).map(|r| sched.balance_rule(r)).collect();
+        let picks: Vec<_> = (0..NUMBERS_MAX).map(|r| sched.pick_rule(r)).collect();
         let levels: Vec<_> = (0..=u8::MAX).map(|level| sched.level_name(level)).collect();
-        RuleNames::new(&rules, &notes).with_balancing(&balance, &levels)
+        RuleNames::new(&rules, &notes).with_balancing(&balance, &levels).with_picks(&picks)
     }
 
     /// All rules of placement, then the rules of balancing whose names are not those of rules of placement.
@@ -73,6 +82,16 @@ impl RuleNames {
         let known = |name: &str| self.rules.iter().any(|other| other.name == name);
         let more = self.balance_rules.iter().filter(move |rule| !known(&rule.name));
         self.rules.iter().chain(more).map(OwnedRule::as_rule)
+    }
+
+    /// The rules of picks.
+    pub fn pick_rules(&self) -> impl Iterator<Item = Rule<'_>> {
+        self.pick_rules.iter().map(OwnedRule::as_rule)
+    }
+
+    /// The rule of a pick with this number; its name is `?` if there is none.
+    pub fn pick_rule(&self, rule: u16) -> Rule<'_> {
+        self.pick_rules.get(usize::from(rule)).map_or(Rule::named("?"), OwnedRule::as_rule)
     }
 
     /// The rule of balancing with this number; its name is `?` if there is none.

@@ -17,13 +17,16 @@ mod time;
 /// Explains the placements of a trace of `fairground run`.
 ///
 /// Without --task and --at: which rule decided how often. With --task: its placements, a line each. With --at: one
-/// placement in full. `fairground run ... --trace FILE --why` records traces with reasons. `fairground diff` sets two
+/// placement in full. With --picks the same of picks. `fairground run ... --trace FILE --why` records traces with reasons. `fairground diff` sets two
 /// traces side by side; `fairground whatif` judges traces of a kernel.
 #[derive(Args)]
 pub struct Explain {
     /// Trace of `fairground run`; - is standard input
     #[arg(value_parser = trace_path())]
     file: PathBuf,
+    /// Explain picks: why a task runs, why a woken one preempts or waits, why time takes the CPU from one
+    #[arg(long, conflicts_with = "by")]
+    picks: bool,
     #[command(flatten)]
     filter: Filter,
     /// Count rules separately for each task or CPU
@@ -73,6 +76,8 @@ impl Explain {
         };
         let query = Query { wanted: self.filter.wanted(), by };
         let (text, notes) = match self.format {
+            RunFormat::Text if self.picks => explain::explain_picks(&self.file, &query.wanted)?,
+            RunFormat::Json if self.picks => explain::explain_picks_json(&self.file, &query.wanted)?,
             RunFormat::Text => explain::explain(&self.file, &query)?,
             RunFormat::Json => explain::explain_json(&self.file, &query)?,
         };

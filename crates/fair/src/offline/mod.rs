@@ -3,7 +3,11 @@
 mod balance;
 mod replay;
 mod sandbox;
+mod steps;
+mod walk;
 
 pub use balance::{BalanceInput, BalanceResult, Move, SourceQueue};
 pub use replay::{keeps_sleepers, Affinity, InitialState, ReplayConfig, ReplayedState, SwitchTo};
-pub use sandbox::{note_words, pelt_averages, pelt_update, GroupRing, Placing, PolicySandbox};
+pub use sandbox::{avg_vruntime, note_words, pelt_averages, pelt_update, GroupRing, Placing, PolicySandbox};
+pub use steps::{StepInput, StepKind, StepResult};
+pub use walk::{PassOfWalk, WalkInput, WalkResult};

@@ -1,12 +1,13 @@
 //! [`PolicySandbox`]: the policy's decisions on the state of another scheduler.
 
 use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_sim::{PickKind, PickReport};
 
 use crate::ffi::{self, *};
 use crate::sequence::RunQueues;
 use crate::topology::{Options, Topology};
 use crate::world::{entity_of_group, NewGroup, Pointers, WakeArgs, World};
-use crate::{rules, why, FairError, Features};
+use crate::{picks, rules, why, FairError, Features};
 
 /// The policy's structs of one machine, with this crate's topology, to be overwritten with the state of a real kernel.
 ///
@@ -166,6 +167,27 @@ impl PolicySandbox {
         self.queues.world.asym_shared_mut(cpu as usize)
     }
 
+    /// What has has_idle_cores and nr_busy_cpus of `cpu` (sd_balance_shared, else the cache's); none if it has no domain.
+    pub fn balance_shared(&self, cpu: CpuId) -> Option<&FgLlc> {
+        self.queues.world.balance_shared(cpu as usize)
+    }
+
+    /// The same, to be changed.
+    pub fn shared_of(&mut self, cpu: CpuId) -> Option<&mut FgLlc> {
+        self.queues.world.balance_shared_mut(cpu as usize)
+    }
+
+    /// Whether `cpu` is the first of the CPUs for which [`Self::balance_shared`] is the same.
+    pub fn leads_shared(&self, cpu: CpuId) -> bool {
+        self.queues.world.leads_shared(cpu as usize)
+    }
+
+    /// has_idle_cores of each state that CPUs share, in the order of the CPUs that lead it.
+    pub fn all_shared(&self) -> Vec<u32> {
+        let leaders = (0..self.nr_cpus() as CpuId).filter(|cpu| self.leads_shared(*cpu));
+        leaders.map(|cpu| self.balance_shared(cpu).map_or(0, |shared| u32::from(shared.has_idle_cores != 0))).collect()
+    }
+
     /// Whether `cpu` is the first of the CPUs that have this state in common.
     pub fn leads_asym_shared(&self, cpu: CpuId) -> bool {
         self.queues.world.leads_asym_shared(cpu as usize)
@@ -288,10 +310,18 @@ impl PolicySandbox {
         self.queues.world.select(placing.task, &args, why)
     }
 
+    /// Writes what a verdict changes, but for what a timed scan cost. Changes the state.
+    pub fn commit(&mut self, placing: &Placing, verdict: &FgVerdict) {
+        let args =
+            WakeArgs { current: placing.current, now: placing.now, this_cpu: placing.this_cpu, flags: placing.flags };
+        self.queues.world.commit(placing.task, &args, verdict, 0);
+    }
+
     /// The entity (a task, or a task group) that the policy runs next of the queue of a task group on `cpu` (none: the CPU's
     /// own): the current one or one of `queued`, which are in the order of the kernel's tree, or a buddy where pick_eevdf()
-    /// looks at that. Without `protect` the current one has no protection. None: there is none.
-    pub fn pick(&mut self, cpu: CpuId, group: Option<usize>, queued: &[u32], protect: bool) -> Option<u32> {
+    /// looks at that. Without `protect` the current one has no protection. None: there is none. Also the name
+    /// of the rule, of `pick_rules.h`; in a group `none`.
+    pub fn pick(&mut self, cpu: CpuId, group: Option<usize>, queued: &[u32], protect: bool) -> (Option<u32>, &'static str) {
         let (cpu, group) = (cpu as usize, group.map(|group| self.queues.world.tg_of(group)));
         if !protect {
             self.queues.world.cancel_protection(cpu, group);
@@ -303,11 +333,25 @@ impl PolicySandbox {
         }
         self.queues.clear();
         self.queues.fill_queue(cpu, group, queued);
-        match group {
-            None => self.queues.pick_entity(cpu),
+        let mut how = FgPick::zeroed();
+        let picked = match group {
+            None => self.queues.pick_entity(cpu, &mut how),
             Some(tg) => self.queues.pick_in_group(cpu, tg),
-        }
+        };
+        (picked, rules::pick_rule_name(how.rule))
     }
+
+    /// A pick as reports describe it: the task, and the current one beside it. The number of an unknown rule is that
+    /// behind the last one.
+    pub fn report(&self, kind: PickKind, cpu: CpuId, task: u32, rule: &str) -> PickReport {
+        let number = PICK_RULES.iter().position(|known| known.name == rule).unwrap_or(PICK_RULES.len());
+        picks::report(&self.queues.world, kind, cpu as usize, task, number as u32)
+    }
+}
+
+/// V of a run queue of EEVDF (spec 9.2): up to here a vruntime is eligible.
+pub fn avg_vruntime(queue: &FgQueue) -> u64 {
+    ffi::avg_vruntime(queue)
 }
 
 /// ___update_load_sum: updates the sums of a signal (spec 2.2). `now`: ns of its clock. True: the averages must be
@@ -419,7 +463,7 @@ mod tests {
         (rq.nr_running, rq.h_nr_running, rq.fair.sum_weight, rq.curr_is_idle) = (3, 3, 3 * 1024, 0);
         // V = 200: the first by deadline has had more than that.
         rq.fair.avg_vruntime = 600 * 1024;
-        assert_eq!(shown.pick(0, None, &[0, 1, 2], true), Some(1));
-        assert_eq!(shown.pick(0, None, &[], true), None);
+        assert_eq!(shown.pick(0, None, &[0, 1, 2], true), (Some(1), "earliest"));
+        assert_eq!(shown.pick(0, None, &[], true), (None, "none"));
     }
 }

@@ -2,11 +2,13 @@
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{
-    draw, Balance, BalanceAttempt, BalanceKind, BalanceUnit, Env, Ipi, MigrateCause, Purpose, TaskId, Time, WakeContext,
+    draw, Balance, BalanceAttempt, BalanceKind, BalanceUnit, Env, Ipi, MigrateCause, PickKind, Purpose, TaskId, Time,
+    WakeContext,
 };
 
 use super::tracepoints::Tracepoints;
 use crate::ffi::*;
+use crate::picks;
 use crate::sequence::Host;
 use crate::topology::Topology;
 use crate::world::World;
@@ -153,6 +155,24 @@ impl Host for SimHost<'_> {
 
     fn migrated(&mut self, task: TaskId, from: CpuId, to: CpuId, cause: MigrateCause) {
         self.env.migrated(task, from, to, cause);
+    }
+
+    fn picked(&mut self, world: &World, cpu: usize, task: TaskId, rule: u32) {
+        if self.env.wants_reasons() {
+            self.env.picked(picks::report(world, PickKind::Pick, cpu, task, rule));
+        }
+    }
+
+    fn wakeup_tested(&mut self, world: &World, cpu: usize, task: TaskId, rule: u32) {
+        if self.env.wants_reasons() {
+            self.env.picked(picks::report(world, PickKind::Wakeup, cpu, task, rule));
+        }
+    }
+
+    fn slice_ended(&mut self, world: &World, cpu: usize, rule: u32) {
+        if let Some(curr) = world.curr(cpu).filter(|_| self.env.wants_reasons()) {
+            self.env.picked(picks::report(world, PickKind::Slice, cpu, curr, rule));
+        }
     }
 
     fn draw(&mut self, world: &World, cpu: usize) -> u32 {

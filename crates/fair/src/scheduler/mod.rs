@@ -407,6 +407,10 @@ impl Scheduler for Fair {
         rules::numbered(&BALANCE_RULES, rule.into())
     }
 
+    fn pick_rule(&self, rule: u16) -> Rule<'_> {
+        rules::numbered(&PICK_RULES, rule.into())
+    }
+
     fn level_name(&self, level: u8) -> &str {
         self.sim.topology.level_name(level)
     }

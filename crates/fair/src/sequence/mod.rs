@@ -83,6 +83,16 @@ pub(crate) trait Host {
     /// The timer that ends the slice of the current task of `cpu` is to expire at `at`, ns; `None`: not at all.
     fn set_hrtick(&mut self, _cpu: usize, _at: Option<u64>) {}
 
+    /// A pick of `cpu` ends with this task, which is still queued or current, by a rule of `policy/pick_rules.h`.
+    fn picked(&mut self, _world: &World, _cpu: usize, _task: TaskId, _rule: u32) {}
+
+    /// A woken or moved task on the queue of `cpu` was tested against the current one; the rule says whether it
+    /// preempts.
+    fn wakeup_tested(&mut self, _world: &World, _cpu: usize, _task: TaskId, _rule: u32) {}
+
+    /// Time takes the CPU from its current task, by this rule.
+    fn slice_ended(&mut self, _world: &World, _cpu: usize, _rule: u32) {}
+
     /// schedutil requests this frequency for the clock of `cpu`.
     fn request_frequency(&mut self, _cpu: usize, _khz: u32) {}
 

@@ -32,11 +32,11 @@ impl RunQueues {
         self.cfs_tasks.renew(cpu, next);
     }
 
-    /// pick_next_entity of the queue of `cpu`: a task or a group, which may be delayed. The current task has been
-    /// charged.
-    pub fn pick_entity(&mut self, cpu: usize) -> Option<u32> {
+    /// pick_next_entity of the queue of `cpu`: a task or a group, which may be delayed, and by
+    /// which rule. The current task has been charged.
+    pub fn pick_entity(&mut self, cpu: usize, how: &mut FgPick) -> Option<u32> {
         let (first, second) = self.candidates(cpu);
-        self.world.pick_entity(cpu, first, second)
+        self.world.pick_entity(cpu, first, second, how)
     }
 
     /// pick_task_fair: the task to run, the current one or a queued one. Delayed sleepers whose turn comes are dequeued
@@ -44,7 +44,8 @@ impl RunQueues {
     pub fn pick_task<H: Host>(&mut self, host: &mut H, cpu: usize) -> Option<TaskId> {
         self.charge_curr(cpu);
         loop {
-            let mut next = self.pick_entity(cpu)?;
+            let mut how = FgPick::zeroed();
+            let mut next = self.pick_entity(cpu, &mut how)?;
             let delayed = loop {
                 let delayed = self.world.entity(cpu, next).flags & FG_TASK_DELAYED != 0;
                 match group_of_entity(next) {
@@ -53,6 +54,7 @@ impl RunQueues {
                 }
             };
             if !delayed {
+                host.picked(&self.world, cpu, next, how.rule);
                 return Some(next);
             }
             self.dequeue_delayed_entity(host, cpu, next);

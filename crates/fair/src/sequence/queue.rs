@@ -10,21 +10,28 @@ use crate::world::is_rt;
 impl RunQueues {
     /// Charges the current task with the time it ran; a reschedule if its slice ended with that.
     pub fn update_curr<H: Host>(&mut self, host: &mut H, cpu: usize) {
-        if self.charge_curr(cpu) {
+        let rule = self.charge_curr(cpu);
+        self.end_slice(host, cpu, rule);
+    }
+
+    /// A reschedule by this rule (`FG_PICK_RULE_*`), unless it is 0.
+    fn end_slice<H: Host>(&mut self, host: &mut H, cpu: usize, rule: u32) {
+        if rule != FG_PICK_RULE_NONE {
+            host.slice_ended(&self.world, cpu, rule);
             self.resched_lazy(host, cpu);
         }
     }
 
-    /// Charges the current task, unless it has left the queue. Whether another one should run; a schedule() that is
-    /// under way finds that out for itself.
-    pub fn charge_curr(&mut self, cpu: usize) -> bool {
-        let Some(task) = self.world.curr(cpu) else { return false };
+    /// Charges the current task, unless it has left the queue. Why another one should run, `FG_PICK_RULE_*`; a
+    /// schedule() that is under way finds that out for itself.
+    pub fn charge_curr(&mut self, cpu: usize) -> u32 {
+        let Some(task) = self.world.curr(cpu) else { return FG_PICK_RULE_NONE };
         match self.world.task(task) {
             p if !p.tg.is_null() && !is_rt(p) && !self.world.is_flat() => self.charge_groups(cpu, task),
-            p if p.on_rq == 0 => false,
+            p if p.on_rq == 0 => FG_PICK_RULE_NONE,
             p if is_rt(p) => {
                 self.world.update_curr_rt(cpu, task);
-                false
+                FG_PICK_RULE_NONE
             }
             _ => {
                 let left = self.rqs[cpu].fair.left();
@@ -166,16 +173,22 @@ impl RunQueues {
     }
 
     /// check_preempt_wakeup between fair tasks. Delayed sleepers that the test comes upon are dequeued.
-    fn fair_preempts<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) -> bool {
+    pub fn fair_preempts<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId, flags: u32) -> bool {
+        self.world.set_next_buddy(cpu, task, flags);
         if self.rqs[cpu].resched && self.world.sys().feat.value[FG_WAKE_TEST_ALWAYS] == 0 {
+            host.wakeup_tested(&self.world, cpu, task, FG_PICK_RULE_WAKE_PENDING);
             return false;
         }
         self.update_curr(host, cpu);
         loop {
             let first = self.first_beside(cpu, task);
-            match (self.world.check_preempt_wakeup(cpu, task, first, flags), first) {
+            let rule = self.world.check_preempt_wakeup(cpu, task, first, flags);
+            match (preempts(rule), first) {
                 (FG_PREEMPT_DELAYED, Some(delayed)) => self.dequeue_delayed_entity(host, cpu, delayed),
-                (answer, _) => return answer == FG_PREEMPT_YES,
+                (answer, _) => {
+                    host.wakeup_tested(&self.world, cpu, task, rule);
+                    return answer == FG_PREEMPT_YES;
+                }
             }
         }
     }
@@ -226,9 +239,8 @@ impl RunQueues {
         self.update_curr(host, cpu);
         let over = self.tick_groups(cpu);
         let left = self.rqs[cpu].fair.left();
-        if self.world.entity_tick(cpu, left) || over {
-            self.resched_lazy(host, cpu);
-        }
+        let entity_over = self.world.entity_tick(cpu, left);
+        self.end_slice(host, cpu, if entity_over == FG_PICK_RULE_NONE { over } else { entity_over });
         host.signals_updated(&self.world, cpu, self.world.curr(cpu));
         self.request_frequency(host, cpu);
     }

@@ -6,7 +6,7 @@ use fairground_machine::SoftCost;
 use fairground_sim::TaskId;
 
 use super::{FairQueue, Host, RunQueues};
-use crate::ffi::FG_MAX_TG_DEPTH;
+use crate::ffi::{FG_MAX_TG_DEPTH, FG_PICK_RULE_NONE};
 use crate::world::{entity_of_group, Place, World};
 
 impl RunQueues {
@@ -84,16 +84,19 @@ impl RunQueues {
         }
     }
 
-    /// Charges the current task and the groups that it is in. Whether another one should run.
-    pub fn charge_groups(&mut self, cpu: usize, task: TaskId) -> bool {
-        let (mut next, mut over) = (self.world.competes_in(task), false);
+    /// Charges the current task and the groups that it is in. Why another one should run, `FG_PICK_RULE_*`.
+    pub fn charge_groups(&mut self, cpu: usize, task: TaskId) -> u32 {
+        let (mut next, mut over) = (self.world.competes_in(task), FG_PICK_RULE_NONE);
         while let Some(tg) = next {
             let left = self.rqs[cpu].nested[tg].left();
-            over |= self.world.tg_update_curr(cpu, tg, left);
+            over = over.max(self.world.tg_update_curr(cpu, tg, left));
             next = self.world.parent_group(tg);
         }
         let left = self.rqs[cpu].fair.left();
-        self.world.update_curr(cpu, left) || over
+        match self.world.update_curr(cpu, left) {
+            FG_PICK_RULE_NONE => over,
+            entity_over => entity_over,
+        }
     }
 
     /// min_vruntime of a group, of those around it and of the CPU, after a dequeue.
@@ -108,12 +111,14 @@ impl RunQueues {
         self.world.update_min_vruntime(cpu, left);
     }
 
-    /// The tick of the current task in the groups that it is in. Whether another entity of one of them should run.
-    pub fn tick_groups(&mut self, cpu: usize) -> bool {
-        let (mut next, mut over) = (self.world.curr(cpu).and_then(|curr| self.world.competes_in(curr)), false);
+    /// The tick of the current task in the groups that it is in. Why another entity of one of them should run,
+    /// `FG_PICK_RULE_*`.
+    pub fn tick_groups(&mut self, cpu: usize) -> u32 {
+        let curr = self.world.curr(cpu);
+        let (mut next, mut over) = (curr.and_then(|curr| self.world.competes_in(curr)), FG_PICK_RULE_NONE);
         while let Some(tg) = next {
             let left = self.rqs[cpu].nested[tg].left();
-            over |= self.world.tg_tick(cpu, tg, left);
+            over = over.max(self.world.tg_tick(cpu, tg, left));
             next = self.world.parent_group(tg);
         }
         over

@@ -206,6 +206,14 @@ impl World {
     }
 
     /// The policy's queue of a CPU, or of a group there.
+    pub fn fair_queue(&self, cpu: usize, tg: Option<usize>) -> &FgQueue {
+        match tg {
+            None => &self.cpus[cpu].fair,
+            Some(tg) => &self.group_on(cpu, tg).queue,
+        }
+    }
+
+    /// The same, to be changed.
     pub fn fair_queue_mut(&mut self, cpu: usize, tg: Option<usize>) -> &mut FgQueue {
         let nr_cpus = self.cpus.len();
         match tg {

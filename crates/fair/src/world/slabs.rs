@@ -142,6 +142,25 @@ impl World {
         unsafe { self.cpus[cpu].llc.as_mut() }
     }
 
+    /// balance_shared of a CPU.
+    pub fn balance_shared(&self, cpu: usize) -> Option<&FgLlc> {
+        // SAFETY: null, or an object of the slab; shared by the borrow of self.
+        unsafe { self.cpus[cpu].balance_shared.as_ref() }
+    }
+
+    /// balance_shared of a CPU, to be changed.
+    pub fn balance_shared_mut(&mut self, cpu: usize) -> Option<&mut FgLlc> {
+        // SAFETY: null, or an object of the slab; exclusive by the borrow of self.
+        unsafe { self.cpus[cpu].balance_shared.as_mut() }
+    }
+
+    /// Whether a CPU is the first one with its balance_shared.
+    pub fn leads_shared(&self, cpu: usize) -> bool {
+        let shared = self.cpus[cpu].balance_shared;
+        let first = (0..self.cpus.len()).find(|c| self.cpus[*c].balance_shared == shared);
+        !shared.is_null() && first == Some(cpu)
+    }
+
     /// balance_shared of a CPU, if that is not its cache's.
     pub fn asym_shared_mut(&mut self, cpu: usize) -> Option<&mut FgLlc> {
         let rq = &self.cpus[cpu];

@@ -8,6 +8,7 @@ use fairground_trace::explain::in_words;
 use fairground_trace::placements::{Placement, Placements};
 use serde_json::{json, Value};
 
+use super::picks::DifferingPicks;
 use super::{full_json, meta_json, no_reasons, ExplainError, Traced};
 
 /// Name and version of the schema.
@@ -17,6 +18,8 @@ const SCHEMA: &str = "fairground-explain-diff-1";
 pub struct Differing {
     /// Agreements, differences and rule counts.
     pub diff: Diff,
+    /// The picks; none unless both traces have some.
+    pub picks: Option<DifferingPicks>,
     base: Trace,
     test: Trace,
 }
@@ -42,7 +45,8 @@ impl Differing {
             in_base.first = Some(placement(base, base_at)?);
             in_test.first = Some(placement(test, test_at)?);
         }
-        Ok(Differing { diff, base: in_base, test: in_test })
+        let picks = DifferingPicks::of(base, test)?;
+        Ok(Differing { diff, picks, base: in_base, test: in_test })
     }
 
     /// The first pair that chooses different CPUs: the base's placement, then the test's. `None` if no pair differs.
@@ -57,12 +61,12 @@ impl Differing {
 
     /// The comparison as text.
     pub fn text(&self) -> String {
-        text(&self.diff, &self.base, &self.test)
+        text(self)
     }
 
     /// The comparison as JSON in the documented schema.
     pub fn json(&self) -> String {
-        document(&self.diff, &self.base, &self.test)
+        document(self)
     }
 }
 
@@ -83,7 +87,8 @@ fn placement(of: &dyn Traced, at: usize) -> Result<Placement, ExplainError> {
     trace.next_placement()?.ok_or_else(|| ExplainError::Changes { file: of.name() })
 }
 
-fn text(diff: &Diff, base: &Trace, test: &Trace) -> String {
+fn text(differing: &Differing) -> String {
+    let Differing { diff, picks, base, test } = differing;
     let mut out = String::new();
     for (name, trace) in [("base", base), ("test", test)] {
         let meta: Vec<String> = trace.side.head().meta.iter().map(|(key, value)| format!("{key} {value}")).collect();
@@ -103,7 +108,8 @@ fn text(diff: &Diff, base: &Trace, test: &Trace) -> String {
         }
     }
     let why = if diff.first.is_some() { no_reasons_in(base, test) } else { "" };
-    out + &shift_table(diff, base, test) + "\n" + &notes + why
+    let picks = picks.as_ref().map_or(String::new(), DifferingPicks::text);
+    out + &shift_table(diff, base, test) + &picks + "\n" + &notes + why
 }
 
 fn no_reasons_in(base: &Trace, test: &Trace) -> &'static str {
@@ -152,7 +158,8 @@ fn known_rule<'a>(name: &'a str, base: &'a Trace, test: &'a Trace) -> Rule<'a> {
     }
 }
 
-fn document(diff: &Diff, base: &Trace, test: &Trace) -> String {
+fn document(differing: &Differing) -> String {
+    let Differing { diff, picks, base, test } = differing;
     let side = |trace: &Trace| {
         let head = trace.side.head();
         json!({
@@ -180,6 +187,7 @@ fn document(diff: &Diff, base: &Trace, test: &Trace) -> String {
         "agree_before": diff.agree_before,
         "first": diff.first.map(|_| json!({ "base": first(base), "test": first(test) })),
         "rules": rules,
+        "picks": picks.as_ref().map(DifferingPicks::json),
     });
     format!("{document:#}\n")
 }

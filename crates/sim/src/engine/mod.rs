@@ -718,6 +718,7 @@ impl Engine {
             Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
             Request::Clamps(clamps) => self.emit(self.env_cpu(), EventKind::Clamps(clamps)),
+            Request::Picked(report) => self.emit(self.env_cpu(), EventKind::Pick(report)),
             Request::Signals(signals) => self.emit(self.env_cpu(), EventKind::Signals(signals)),
             Request::Balanced(balance) => self.emit(self.env_cpu(), EventKind::Balance(balance)),
         }

@@ -145,7 +145,7 @@ impl<W: Write> PerfettoTrace<W> {
     }
 
     fn write_head(&mut self, meta: &[(&str, &str)], notes: &[String]) -> io::Result<()> {
-        for record in self.recorder.head(meta, notes) {
+        for record in self.recorder.head(meta, notes, self.why) {
             let name = match record.name {
                 "fairground_meta" => "run",
                 "fairground_rule" => "rule",
@@ -242,6 +242,10 @@ impl<W: Write> Packets<W> {
             }
             EventKind::Balance(_) => {
                 let rule = format!("balance, {rule}");
+                self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &rule, reasons)
+            }
+            EventKind::Pick(_) => {
+                let rule = format!("{}, {rule}", value(&record.fields, "kind"));
                 self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &rule, reasons)
             }
             EventKind::Stopper(_) => {

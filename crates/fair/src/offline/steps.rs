@@ -1,0 +1,130 @@
+//! Steps of a fair run queue on the state of a real kernel: what simulations do at an enqueue, a tick, the test of a
+//! wakeup and the like.
+
+use fairground_machine::{CpuId, SoftCost};
+use fairground_sim::TaskId;
+
+use super::PolicySandbox;
+use crate::ffi::*;
+use crate::rules;
+use crate::sequence::Host;
+use crate::world::World;
+
+/// What happens to a fair run queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// A task is put on it.
+    Enqueue,
+    /// A delayed sleeper is woken where it is queued.
+    Requeue,
+    /// A task leaves it.
+    Dequeue,
+    /// A woken task is tested against the current one.
+    Wakeup,
+    /// The tick of the current task.
+    Tick,
+    /// The current task yields.
+    Yield,
+    /// A picked task becomes current.
+    SetNext,
+    /// The CPU goes idle.
+    Idle,
+}
+
+/// A step of a fair run queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepInput {
+    /// The CPU of the queue.
+    pub cpu: CpuId,
+    /// The task; [`StepKind::Tick`] and [`StepKind::Yield`] are about the current one, [`StepKind::Idle`] about none.
+    pub task: u32,
+    /// What happens.
+    pub kind: StepKind,
+    /// `FG_ENQUEUE_*`, `FG_DEQUEUE_*`, or of a wakeup `FG_WF_FORK`.
+    pub flags: u32,
+    /// A reschedule is pending.
+    pub resched: bool,
+    /// The queued fair tasks without the current one, in the kernel's order.
+    pub queued: Vec<u32>,
+    /// The kernel's `jiffies`.
+    pub jiffies: u64,
+}
+
+/// The result of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepResult {
+    /// The step asked for a reschedule.
+    pub resched: bool,
+    /// Why it did, or why a wakeup does not preempt: a name of `pick_rules.h`. `none` if there is nothing to say.
+    pub rule: &'static str,
+}
+
+struct StepHost {
+    jiffies: u64,
+    resched: bool,
+    rule: u32,
+}
+
+impl Host for StepHost {
+    /// The kernel has done it.
+    fn update_clock(&mut self, _world: &mut World, _cpu: usize) {}
+
+    fn jiffies(&self) -> u64 {
+        self.jiffies
+    }
+
+    fn charge(&mut self, _work: SoftCost, _n: u32) {}
+
+    fn elapsed_ns(&self) -> u64 {
+        0
+    }
+
+    fn resched(&mut self, _cpu: usize) {
+        self.resched = true;
+    }
+
+    fn wakeup_tested(&mut self, _world: &World, _cpu: usize, _task: TaskId, rule: u32) {
+        self.rule = rule;
+    }
+
+    fn slice_ended(&mut self, _world: &World, _cpu: usize, rule: u32) {
+        if self.rule == FG_PICK_RULE_NONE {
+            self.rule = rule;
+        }
+    }
+}
+
+impl PolicySandbox {
+    /// Carries out a step on the sandbox's state and changes it.
+    pub fn step(&mut self, input: &StepInput) -> StepResult {
+        let StepInput { task, kind, flags, resched, jiffies, .. } = *input;
+        let cpu = input.cpu as usize;
+        let mut host = StepHost { jiffies, resched: false, rule: FG_PICK_RULE_NONE };
+        self.queues.clear();
+        input.queued.iter().for_each(|queued| self.queues.insert_queued(cpu, *queued));
+        let curr = self.queues.world.curr(cpu).filter(|_| kind != StepKind::Idle);
+        input.queued.iter().copied().chain(curr).for_each(|task| self.queues.cfs_tasks.add(cpu, task));
+        self.queues.rqs[cpu].resched = resched;
+        let queues = &mut self.queues;
+        match kind {
+            StepKind::Enqueue => queues.enqueue(&mut host, cpu, task, flags),
+            StepKind::Requeue => queues.requeue_delayed(&mut host, cpu, task),
+            StepKind::Dequeue if flags & FG_DEQUEUE_DELAYED != 0 => queues.dequeue_delayed(&mut host, cpu, task, flags & !(FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED)),
+            StepKind::Dequeue => queues.dequeue(&mut host, cpu, task, flags),
+            StepKind::Wakeup => {
+                if queues.fair_preempts(&mut host, cpu, task, flags) {
+                    queues.resched(&mut host, cpu);
+                }
+            }
+            StepKind::Tick => queues.tick_fair(&mut host, cpu),
+            StepKind::Yield => {
+                queues.update_curr(&mut host, cpu);
+                queues.world.yield_now(cpu);
+            }
+            StepKind::SetNext => queues.set_next_fair(cpu, task, true),
+            StepKind::Idle => queues.world.update_idle_core(cpu),
+        }
+        self.queues.rqs[cpu].resched = false;
+        StepResult { resched: host.resched, rule: rules::numbered(&PICK_RULES, host.rule).name }
+    }
+}
