@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What the C side includes of `policy/`.
-const POLICY: [&str; 5] = ["fg.h", "balance_rules.h", "features.h", "notes.h", "rules.h"];
+const POLICY: [&str; 6] = ["fg.h", "balance_rules.h", "features.h", "notes.h", "pick_rules.h", "rules.h"];
 
 /// `here`: the crate; `out`: where cargo wants what is generated.
 pub fn embed(here: &Path, out: &Path) -> Result<(), String> {

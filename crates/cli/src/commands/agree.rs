@@ -1,5 +1,6 @@
 //! `fairground kernel agree`.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::conformance::agree::{
-    judge, ConformancePlan, ConformanceReport, RefereedMachine, RefereedWorkload,
+    judge, Against, ConformancePlan, ConformanceReport, RefereedMachine, RefereedWorkload,
 };
 use fairground_linux::build::{BuiltKernel, Kernels};
 use fairground_linux::conformance::{preset_of, ConformanceMachine, ConformanceWorkload, MACHINES, WORKLOADS};
@@ -55,13 +56,16 @@ pub struct Agree {
     /// Our scheduler, which should decide alike [default: the preset that stands for the tree's release]
     #[arg(long, value_name = "fair:SPEC")]
     preset: Option<String>,
-    /// Also judge which task runs next
+    /// A built kernel to compare with, e.g. the one without the patch: both are judged beside the same scheduler of ours
+    #[arg(long, value_name = "OTHER")]
+    against: Option<String>,
+    /// Also judge which task runs next, what preempts, and what steps of run queues leave behind
     #[arg(long)]
     picks: bool,
     /// Also repeat every step of PELT
     #[arg(long)]
     pelt: bool,
-    /// Also judge passes of load balancing
+    /// Also judge passes of load balancing, and what they leave behind
     #[arg(long)]
     balance: bool,
     /// Frequency governor: performance, powersave or schedutil; with schedutil its requests are judged, by default on
@@ -100,23 +104,33 @@ fn workload_help() -> String {
 impl Agree {
     pub fn run(self) -> Result<End, Failure> {
         let (places, loads) = (self.places()?, self.loads());
-        let kernel = Kernels::user()?.find(self.name.strip_prefix("linux:").unwrap_or(&self.name))?;
-        kernel.stale().into_iter().for_each(|stale| complain(&format!("warning: {stale}")));
+        let kernel = find(&self.name)?;
+        let other = self.against.as_deref().map(find).transpose()?;
+        if let Some(other) = &other {
+            comparable(&kernel, other)?;
+        }
         let features = match &self.preset {
             Some(spec) => Features::parse(spec)?,
-            None => preset_of(&kernel.record)?,
+            None => preset_of(&other.as_ref().unwrap_or(&kernel).record)?,
         };
         for (place, load) in places.iter().flat_map(|p| loads.iter().map(move |load| (p, load))) {
             load.workload(&place.machine, 1)?;
         }
         self.prepare_cases()?;
-        let goal = self.goal(&kernel, &features)?;
-        let progress = Progress::new(places.len() * loads.len());
-        let sheets = judge(&goal, &places, &loads, &self.workers.workers(), self.jobs.count(), &|| progress.step())?;
+        let kernels = if other.is_some() { 2 } else { 1 };
+        let progress = Progress::new(kernels * places.len() * loads.len());
+        let judged = |kernel: BuiltKernel| {
+            let goal = self.goal(&kernel, &features)?;
+            let (workers, jobs) = (self.workers.workers(), self.jobs.count());
+            let sheets = judge(&goal, &places, &loads, &workers, jobs, &|| progress.step())?;
+            let (preset, release) = (goal.preset, kernel.record.release);
+            let notes = features.notes();
+            Ok::<_, Failure>(ConformanceReport { kernel: kernel.name, release, preset, notes, seed: self.seed, sheets })
+        };
+        let other = other.map(judged).transpose()?;
+        let report = judged(kernel)?;
         drop(progress);
-        let notes = features.notes();
-        let (preset, release) = (goal.preset, kernel.record.release);
-        self.deliver(&ConformanceReport { kernel: kernel.name, release, preset, notes, seed: self.seed, sheets })
+        self.deliver(&report, other.as_ref())
     }
 
     fn goal(&self, kernel: &BuiltKernel, features: &Features) -> Result<ConformancePlan, Failure> {
@@ -171,20 +185,80 @@ impl Agree {
         std::fs::create_dir_all(dir).map_err(|e| run_failed(format!("cannot make {}: {e}", dir.display())))
     }
 
-    fn deliver(&self, sheets: &ConformanceReport) -> Result<End, Failure> {
+    fn deliver(&self, sheets: &ConformanceReport, other: Option<&ConformanceReport>) -> Result<End, Failure> {
         if let Some(dir) = &self.cases {
             write_cases(dir, sheets)?;
         }
-        print(&match self.format {
-            ListFormat::Text => sheets.text(),
-            ListFormat::Json => format!("{:#}\n", sheets.json()),
+        let against = other.map(|other| Against {
+            kernel: other.kernel.clone(),
+            release: other.release.clone(),
+            tally: other.tally(),
+        });
+        print(&match (self.format, &against) {
+            (ListFormat::Text, None) => sheets.text(),
+            (ListFormat::Text, Some(other)) => sheets.text_against(other),
+            (ListFormat::Json, None) => format!("{:#}\n", sheets.json()),
+            (ListFormat::Json, Some(other)) => {
+                let mut report = sheets.json();
+                report["against"] = sheets.json_against(other);
+                format!("{report:#}\n")
+            }
         })?;
         let mut end = End::Done;
-        for (sheet, (workload, seed, problem)) in sheets.failures() {
+        for (sheet, (workload, seed, problem)) in sheets.failures().chain(other.iter().flat_map(|o| o.failures())) {
             complain(&format!("run failed: {} {workload} seed {seed}: {problem}", sheet.machine.name));
             end = End::RunFailed;
         }
         Ok(end)
+    }
+}
+
+/// A built kernel by its name, with or without `linux:`.
+fn find(name: &str) -> Result<BuiltKernel, Failure> {
+    let kernel = Kernels::user()?.find(name.strip_prefix("linux:").unwrap_or(name))?;
+    kernel.stale().into_iter().for_each(|stale| complain(&format!("warning: {stale}")));
+    Ok(kernel)
+}
+
+/// Two kernels that cannot be compared.
+#[derive(Debug, Error, Diagnostic)]
+#[error("linux:{kernel} cannot be judged against linux:{other}: {what}")]
+#[diagnostic(help("{help}"))]
+struct NotComparable {
+    kernel: String,
+    other: String,
+    what: String,
+    help: String,
+}
+
+/// Whether only the trees differ.
+fn comparable(kernel: &BuiltKernel, other: &BuiltKernel) -> Result<(), NotComparable> {
+    let refused = |what: String, help: &str| {
+        let (kernel, other) = (kernel.name.clone(), other.name.clone());
+        Err(NotComparable { kernel, other, what, help: help.into() })
+    };
+    if kernel.library == other.library || kernel.record.key == other.record.key {
+        return refused(
+            "both are the same library".into(),
+            "name the kernel without the patch, built from its own tree",
+        );
+    }
+    let (ours, theirs) = (&kernel.record, &other.record);
+    let preempt = |options: &BTreeMap<String, String>| {
+        let on = options.keys().filter(|option| option.starts_with("CONFIG_PREEMPT"));
+        on.map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    let settings = [
+        ("CONFIG_HZ", ours.hz.to_string(), theirs.hz.to_string()),
+        ("CONFIG_NR_CPUS", ours.nr_cpus.to_string(), theirs.nr_cpus.to_string()),
+        ("preemption", preempt(&ours.options), preempt(&theirs.options)),
+    ];
+    match settings.into_iter().find(|(_, ours, theirs)| ours != theirs) {
+        Some((name, ours, theirs)) => refused(
+            format!("{name} is {ours} in the one and {theirs} in the other"),
+            "build both with the same configuration: `fairground kernel build TREE --name NAME --set OPTION=VALUE`",
+        ),
+        None => Ok(()),
     }
 }
 
@@ -199,7 +273,8 @@ fn unknown_shape(name: &str) -> UnknownShape {
 
 /// Writes files `SHAPE-WORKLOAD-KIND-RULE-N.json`, with one count over all of them.
 fn write_cases(dir: &Path, sheets: &ConformanceReport) -> Result<(), Failure> {
-    for (n, (sheet, found)) in sheets.disagreements().enumerate() {
+    let with_case = sheets.disagreements().filter(|(_, found)| !found.said["case"].is_null());
+    for (n, (sheet, found)) in with_case.enumerate() {
         let word = |key: &str| found.said[key].as_str().unwrap_or_default().to_owned();
         let name = format!("{}-{}-{}-{}-{n}", sheet.machine.name, found.workload, word("kind"), word("rule"));
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };

@@ -96,6 +96,31 @@ struct ks_found {
 	s64 imbalance;		/* to be moved, in the unit of migration */
 };
 
+/* A walk over the domains of a CPU (sched_balance_newidle, sched_balance_domains). */
+struct ks_walk {
+	s32 cpu;		/* whose domains they are */
+	u32 kind;		/* FG_CPU_*, as the walk begins */
+};
+
+/* What happens to a fair run queue: a method of the fair class, or set_next_entity(). */
+#define KS_STEP_ENQUEUE 0
+#define KS_STEP_REQUEUE 1	/* a delayed sleeper is woken where it is queued */
+#define KS_STEP_DEQUEUE 2
+#define KS_STEP_WAKEUP 3	/* whether the woken task preempts the current one (wakeup_preempt, check_preempt_curr) */
+#define KS_STEP_TICK 4
+#define KS_STEP_YIELD 5
+#define KS_STEP_SET_NEXT 6
+#define KS_STEP_IDLE 7		/* the idle task becomes current */
+
+struct ks_step {
+	s32 cpu;
+	s32 task;		/* KS_NONE: none, a task group, or a task of the kernel's own */
+	u32 kind;		/* KS_STEP_* */
+	u32 flags;		/* FG_ENQUEUE_*, FG_DEQUEUE_*; of a wakeup FG_WF_FORK */
+	u32 resched;		/* bit 0: the current task is to be rescheduled, bit 1: lazily; before or after the step */
+	u32 grouped;		/* task is in a task group */
+};
+
 struct ks_pelt;
 
 struct ks_host {
@@ -129,6 +154,8 @@ struct ks_host {
 	 * -ing are called before the named code has side effects. They may call the functions of struct ks_read.
 	 */
 	void (*placing)(void *self, const struct ks_placement *p);
+	/* In that wakeup: wake_affine() has chosen this CPU to search from. */
+	void (*targeted)(void *self, s32 cpu);
 	/*
 	 * A pick from the CFS run queue of a task group on cpu (0: the root run queue), whose state is up to date. protect:
 	 * the protection of its current entity counts. picked(): a task, KS_GROUP(), or KS_NONE.
@@ -149,6 +176,12 @@ struct ks_host {
 	/* Cache-aware scheduling: the current task looks for the cache that its process prefers (task_cache_work). */
 	void (*scanning)(void *self, s32 task);
 	void (*scanned)(void *self, s32 task);
+	/* A walk over domains begins, outside of any pass; it has ended. */
+	void (*walking)(void *self, const struct ks_walk *walk);
+	void (*walked)(void *self, const struct ks_walk *walk);
+	/* A step of a fair run queue, whose clock is up to date, begins; it has ended. */
+	void (*stepping)(void *self, const struct ks_step *step);
+	void (*stepped)(void *self, const struct ks_step *step);
 	/* cpufreq_update_util() calls the governor for cpu. flags: FG_FREQUENCY_*. */
 	void (*governing)(void *self, s32 cpu, u32 flags);
 	/* The frequency that the governor requested, kHz; 0: none. */

@@ -11,6 +11,7 @@ use fairground_fair::ffi::*;
 use fairground_fair::{BalanceInput, Move, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
 
+use super::left::{compare, LeftValue, Values};
 use super::state::{Found, Pass, State};
 use super::state_importer::{SavedState, StateImporter};
 
@@ -62,6 +63,8 @@ pub struct JudgedPass {
     pub ours: Outcome,
     /// The state before the pass.
     pub before: SavedState,
+    /// What both have left behind.
+    pub left: Vec<LeftValue>,
     /// Some source has tasks without a number here.
     pub has_own: bool,
 }
@@ -125,8 +128,14 @@ impl Passes {
             left: PassEffects::of_kernel(kernel, &attempt, &importer.recorded_llcs(sandbox, &attempt)),
         };
         let before = importer.keep(sandbox, &attempt);
+        let first = left_by_sandbox(sandbox, &attempt);
         let (ours, rule) = attempted(sandbox, importer, &attempt);
-        Some(JudgedPass { attempt, rule, kernel: theirs, ours, before, has_own: self.has_own })
+        let (kernels, our_left) = (left_by_kernel(kernel, sandbox, &attempt), left_by_sandbox(sandbox, &attempt));
+        let mut left = Vec::new();
+        for (((function, before), (_, kernel)), (_, ours)) in first.iter().zip(&kernels).zip(&our_left) {
+            left.extend(compare(function, &format!("cpu{}", attempt.cpu), before, kernel, ours));
+        }
+        Some(JudgedPass { attempt, rule, kernel: theirs, ours, before, left, has_own: self.has_own })
     }
 }
 
@@ -148,6 +157,74 @@ fn row(rule: &str, moves: &[Move], active: bool) -> String {
         (true, false, false) => format!("{rule}, stuck"),
         _ => rule.to_string(),
     }
+}
+
+/// What a pass leaves for later decisions, by the function that leaves it.
+type LeftByFunction = Vec<(&'static str, Values)>;
+
+fn left_by_sandbox(sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> LeftByFunction {
+    let (cpu, n) = (attempt.cpu, attempt.domain);
+    let own = sandbox.asym_shared_mut(cpu).cloned();
+    let shared = [sandbox.llc_mut(cpu).cloned(), own];
+    let sd = sandbox.domain_mut(cpu, n).clone();
+    let local = sandbox.group_mut(cpu, n, 0).cloned();
+    let above = if n + 1 < sandbox.nr_domains(cpu) { sandbox.group_mut(cpu, n + 1, 0).cloned() } else { None };
+    let root = sandbox.root_mut(cpu).clone();
+    left(&shared, sandbox.cpu_mut(cpu), &sd, [local.as_ref(), above.as_ref()], &root)
+}
+
+fn left_by_kernel(kernel: &dyn State, sandbox: &mut PolicySandbox, attempt: &BalanceInput) -> LeftByFunction {
+    let (cpu, n) = (attempt.cpu, attempt.domain);
+    let has_own = sandbox.asym_shared_mut(cpu).is_some();
+    let mut read = [FgLlc::zeroed(), FgLlc::zeroed()];
+    let found = [kernel.llc(cpu, &mut read[0]), has_own && kernel.balance_shared(cpu, &mut read[1])];
+    let [llc, own] = read;
+    let shared = [Some(llc).filter(|_| found[0]), Some(own).filter(|_| found[1])];
+    let (mut rq, mut sd, mut root) = (sandbox.cpu_mut(cpu).clone(), FgDomain::zeroed(), FgRoot::zeroed());
+    kernel.cpu(cpu, &mut rq);
+    kernel.domain(cpu, n, &mut sd);
+    kernel.root(cpu, &mut root);
+    let (mut groups, mut above) = (Vec::new(), Vec::new());
+    kernel.groups(cpu, n, &mut groups);
+    kernel.groups(cpu, n + 1, &mut above);
+    left(&shared, &rq, &sd, [groups.first(), above.first()], &root)
+}
+
+/// `shared`: that of the cache, and what has_idle_cores is read from if that is another. `groups`: the local one of the
+/// domain and of its parent.
+fn left(
+    shared: &[Option<FgLlc>; 2],
+    rq: &FgCpu,
+    sd: &FgDomain,
+    groups: [Option<&FgGroup>; 2],
+    root: &FgRoot,
+) -> LeftByFunction {
+    let scan = |at: usize| shared[at].as_ref().map_or(0, |shared| i128::from(shared.nr_idle_scan));
+    let local = groups[0].cloned().unwrap_or(FgGroup::zeroed());
+    let imbalance = groups[1].map_or(0, |above| i128::from(above.imbalance));
+    vec![
+        ("update_idle_cpu_scan", vec![("nr_idle_scan", scan(0)), ("nr_idle_scan", scan(1))]),
+        (
+            "update_group_capacity",
+            vec![
+                ("cpu_capacity", rq.cpu_capacity.into()),
+                ("cpu_capacity_inverted", rq.cpu_capacity_inverted.into()),
+                ("sgc capacity", local.capacity.into()),
+                ("sgc min_capacity", local.min_capacity.into()),
+                ("sgc max_capacity", local.max_capacity.into()),
+                ("sgc next_update", local.next_update.into()),
+            ],
+        ),
+        ("update_sd_lb_stats", vec![("overloaded", root.overload.into()), ("overutilized", root.overutilized.into())]),
+        (
+            "sched_balance_rq",
+            vec![
+                ("nr_balance_failed", sd.nr_balance_failed.into()),
+                ("balance_interval", sd.balance_interval.into()),
+                ("sgc imbalance", imbalance),
+            ],
+        ),
+    ]
 }
 
 /// The stopper of a CPU was asked after the CPU was copied.

@@ -155,8 +155,9 @@ struct Answer {
 fn answer(sandbox: &mut PolicySandbox, question: &Question) -> Answer {
     match question {
         Question::Pick { cpu, group, queued, protect } => {
-            let chosen = sandbox.pick(*cpu, *group, queued, *protect).map_or(-1, i64::from);
-            Answer { chosen: chosen.into(), rule: "pick".into(), why: Vec::new() }
+            let (chosen, rule) = sandbox.pick(*cpu, *group, queued, *protect);
+            let chosen = chosen.map_or(-1, i64::from);
+            Answer { chosen: chosen.into(), rule: rule.into(), why: Vec::new() }
         }
         Question::Balance(attempt) => {
             let importer = StateImporter::new(sandbox);

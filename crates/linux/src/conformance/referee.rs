@@ -3,24 +3,30 @@
 use std::sync::Arc;
 
 use fairground_fair::ffi::*;
-use fairground_fair::{reasons, rule_name, FairError, Features, Placing, PolicySandbox};
+use fairground_fair::{reasons, rule_name, FairError, Features, Placing, PolicySandbox, StepKind};
 use fairground_machine::{CpuId, Machine};
-use fairground_sim::Reason;
+use fairground_sim::{PickKind, PickReport, Reason};
 use serde_json::{json, Value};
 
 use super::balance::{JudgedPass, Passes};
 use super::caches::{JudgedScan, Scans};
 use super::disagreement_case::{About, DisagreementCase, Question};
 use super::frequency::{self, GovernorUpdates};
+use super::left::{compare, LeftValue, Values};
 use super::push::{self, Pushes};
-use super::state::{Found, Pass, Placement, State};
+use super::state::{Found, Pass, Placement, State, Step};
 use super::state_importer::{entity_id, StateImporter};
+use super::steps::{Grouped, Steps};
 use super::tally::{Kind, Tally};
+use super::walks::Walks;
 use crate::KernelEntity;
 
 /// Disagreements that are kept: of one kind and rule, and in all.
 const KEPT_OF_RULE: usize = 2;
-const KEPT: usize = 16;
+const KEPT: usize = 32;
+
+/// Name of the rule of a pick that our policy does not explain: no name of `pick_rules.h`.
+pub const UNEXPLAINED: &str = "unexplained";
 
 /// A decision on which the kernel and our policy differ.
 #[derive(Clone, Debug)]
@@ -31,8 +37,8 @@ pub struct Disagreement {
     pub rule: String,
     /// One line with the choices of the kernel and of our policy.
     pub text: String,
-    /// All inputs, so that a test can repeat the decision.
-    pub case: DisagreementCase,
+    /// All inputs, so that a test can repeat the decision; none for a value that was left behind.
+    pub case: Option<DisagreementCase>,
 }
 
 /// Asks our policy at each decision of a kernel and counts agreement.
@@ -47,9 +53,15 @@ pub struct Referee {
     noted: Option<(u32, Box<FgWhy>)>,
     /// The decision under way, and our verdict.
     pending: Option<Pending>,
+    /// Why the task of the kernel's last pick or step runs, waits or leaves, in the kernel's state, if reasons are wanted.
+    report: Option<PickReport>,
+    /// What our policy chose last where the kernel chose otherwise.
+    otherwise: Option<(CpuId, &'static str)>,
     passes: Passes,
     pushes: Pushes,
     scans: Scans,
+    walks: Walks,
+    steps: Steps,
     /// Present if schedutil sets the clocks.
     looks: Option<GovernorUpdates>,
     tally: Tally,
@@ -61,6 +73,57 @@ struct Pending {
     question: Question,
     ours: i64,
     rule: &'static str,
+    /// Of a wakeup: the target that our policy chose, and the rule; none if it asked for none.
+    target: Option<(CpuId, &'static str)>,
+    /// Of a placement: what it may change, before and after ours.
+    left: Option<[Vec<(&'static str, Values)>; 2]>,
+}
+
+/// One line for a wakeup or a tick on which the kernel and our policy differ.
+fn preemption(kind: Kind, step: &Step, rule: &str, [theirs, ours]: [bool; 2]) -> String {
+    let word = |yes: bool| if yes { "reschedules" } else { "does not" };
+    let (task, cpu, title) = (step.task.map_or(-1, i64::from), step.cpu, kind.rule_title(rule));
+    format!("{} of task {task} on cpu{cpu}: kernel {}, ours {} by {title}", kind.word(), word(theirs), word(ours))
+}
+
+/// What a wakeup may change before its task is enqueued, by the function that does.
+fn left_by_placement(sandbox: &mut PolicySandbox, placing: &Placing) -> Vec<(&'static str, Values)> {
+    let waker = placing.current.map(|waker| sandbox.task_mut(waker).clone());
+    let task = sandbox.task_mut(placing.task).clone();
+    let shared = sandbox.all_shared();
+    placement_left(&task, waker.as_ref(), &shared)
+}
+
+fn left_by_kernel(kernel: &dyn State, sandbox: &mut PolicySandbox, placing: &Placing) -> Vec<(&'static str, Values)> {
+    let read = |sandbox: &mut PolicySandbox, task: u32| {
+        let mut p = sandbox.task_mut(task).clone();
+        kernel.task(task, &mut p);
+        p
+    };
+    let waker = placing.current.map(|waker| read(sandbox, waker));
+    let task = read(sandbox, placing.task);
+    let nr_cpus = sandbox.nr_cpus() as CpuId;
+    let leaders: Vec<CpuId> = (0..nr_cpus).filter(|cpu| sandbox.leads_shared(*cpu)).collect();
+    let idle_cores = |cpu: CpuId| {
+        let mut shared = FgLlc::zeroed();
+        let found = kernel.balance_shared(cpu, &mut shared) || kernel.llc(cpu, &mut shared);
+        u32::from(found && shared.has_idle_cores != 0)
+    };
+    let shared: Vec<u32> = leaders.into_iter().map(idle_cores).collect();
+    placement_left(&task, waker.as_ref(), &shared)
+}
+
+/// `shared`: has_idle_cores of each state that CPUs share.
+fn placement_left(task: &FgTask, waker: Option<&FgTask>, shared: &[u32]) -> Vec<(&'static str, Values)> {
+    let of_waker = |value: fn(&FgTask) -> u32| waker.map_or(0, |waker| i128::from(value(waker)));
+    vec![
+        (
+            "record_wakee",
+            vec![("wakee_flips", of_waker(|w| w.wakee_flips)), ("last_wakee", of_waker(|w| w.last_wakee))],
+        ),
+        ("select_task_rq_fair", vec![("recent_used_cpu", task.recent_used.into())]),
+        ("select_idle_core", shared.iter().map(|idle| ("has_idle_cores", i128::from(*idle))).collect()),
+    ]
 }
 
 /// The kernel's answer and ours.
@@ -97,6 +160,7 @@ impl Referee {
         let observable = !needs(features).iter().any(|need| unobserved.iter().any(|u| u == need));
         let (tally, disagreements) = (Tally::default(), Vec::new());
         let (noted, pending, passes, pushes) = (None, None, Passes::default(), Pushes::default());
+        let (walks, steps) = (Walks::default(), Steps::default());
         Ok(Referee {
             machine: Arc::clone(machine),
             features: features.clone(),
@@ -105,9 +169,13 @@ impl Referee {
             observable,
             noted,
             pending,
+            report: None,
+            otherwise: None,
             passes,
             pushes,
             scans: Scans::default(),
+            walks,
+            steps,
             looks,
             tally,
             disagreements,
@@ -119,7 +187,8 @@ impl Referee {
         self.noted = Some((0, Box::new(FgWhy::zeroed())));
     }
 
-    /// What our policy looked at for its last placement; empty unless [`Self::note_reasons`] was called.
+    /// What our policy looked at for its last placement, which [`Self::otherwise`] says whether the kernel shares; empty
+    /// unless [`Self::note_reasons`] was called.
     pub fn reasons(&self) -> impl Iterator<Item = Reason> + '_ {
         self.noted.iter().flat_map(|(flags, why)| reasons(*flags, why))
     }
@@ -151,19 +220,83 @@ impl Referee {
         });
         let verdict = self.sandbox.select(&placing, why);
         let (ours, rule) = (i64::from(verdict.cpu), rule_name(verdict.rule));
-        self.pending = Some(Pending { kind: p.kind, question: Question::Place(placing), ours, rule });
+        let target = (verdict.target_rule != FG_RULE_NONE).then(|| rule_name(verdict.target_rule));
+        let target = target.map(|rule| (verdict.target as CpuId, rule));
+        let before = left_by_placement(&mut self.sandbox, &placing);
+        self.pending =
+            Some(Pending { kind: p.kind, question: Question::Place(placing), ours, rule, target, left: None });
+        if p.kind == Kind::Wake {
+            self.keep_for_left(&placing, &verdict, before);
+        }
+    }
+
+    /// Carries out what our verdict changes, notes it, and takes it back: a disagreement is shown as it was before.
+    fn keep_for_left(&mut self, placing: &Placing, verdict: &FgVerdict, before: Vec<(&'static str, Values)>) {
+        let task = self.sandbox.task_mut(placing.task).clone();
+        let waker = placing.current.map(|waker| (waker, self.sandbox.task_mut(waker).clone()));
+        let rq = self.sandbox.cpu_mut(placing.this_cpu).clone();
+        let shared = self.sandbox.shared_of(verdict.target as CpuId).cloned();
+        self.sandbox.commit(placing, verdict);
+        let after = left_by_placement(&mut self.sandbox, placing);
+        *self.sandbox.task_mut(placing.task) = task;
+        waker.into_iter().for_each(|(waker, was)| *self.sandbox.task_mut(waker) = was);
+        *self.sandbox.cpu_mut(placing.this_cpu) = rq;
+        if let (Some(to), Some(was)) = (self.sandbox.shared_of(verdict.target as CpuId), shared) {
+            *to = was;
+        }
+        if let Some(pending) = &mut self.pending {
+            pending.left = Some([before, after]);
+        }
+    }
+
+    /// wake_affine of the kernel has chosen this target in the placement under way.
+    pub fn targeted(&mut self, target: CpuId) {
+        let Some(pending) = &self.pending else { return };
+        let (ours, rule) = pending.target.map_or((-1, "none"), |(cpu, rule)| (i64::from(cpu), rule));
+        let agree = ours == i64::from(target);
+        self.tally.count(Kind::Target, rule, agree, self.observable);
+        if !agree {
+            let question = pending.question.clone();
+            let (kernel, ours) = (i64::from(target).into(), ours.into());
+            self.keep(Sides { kind: Kind::Target, rule: rule.into(), kernel, ours }, &question);
+        }
     }
 
     /// The placement has ended. Returns our rule if both agree. None without [`Self::placing`] before.
-    pub fn placed(&mut self, chosen: CpuId) -> Option<&'static str> {
+    pub fn placed(&mut self, kernel: &dyn State, chosen: CpuId) -> Option<&'static str> {
+        if let Some(Pending { left: Some([before, ours]), question: Question::Place(placing), .. }) = &self.pending {
+            let theirs = left_by_kernel(kernel, &mut self.sandbox, placing);
+            let mut left = Vec::new();
+            for (((function, before), (_, kernel)), (_, ours)) in before.iter().zip(&theirs).zip(ours) {
+                left.extend(compare(function, &format!("the wakeup of task {}", placing.task), before, kernel, ours));
+            }
+            self.judge_left(left);
+        }
         self.judge(i64::from(chosen))
+    }
+
+    /// Counts each value that a side has changed.
+    fn judge_left(&mut self, left: Vec<LeftValue>) {
+        for value in left {
+            let agree = value.is_alike();
+            self.tally.count(Kind::Left, &value.row, agree, self.observable);
+            if !agree && self.has_room(Kind::Left, &value.row) {
+                let text = value.words();
+                self.disagreements.push(Disagreement { kind: Kind::Left, rule: value.row, text, case: None });
+            }
+        }
+    }
+
+    /// What our policy would have chosen where [`Self::placed`] found that the kernel chose otherwise: CPU and rule.
+    pub fn otherwise(&self) -> Option<(CpuId, &'static str)> {
+        self.otherwise
     }
 
     /// A fair pick from the queue of a task group on `cpu` begins; 0: from the CPU's own. `protect`: the protection of the
     /// current entity counts. Picks within a balance pass (a task that was pulled is tested like a wakeup) are not judged:
     /// the pass is judged on the state at its begin.
     pub fn picking(&mut self, kernel: &dyn State, cpu: CpuId, group: u32, protect: bool) {
-        if self.passes.is_under_way() || self.pushes.is_under_way() {
+        if self.passes.is_under_way() || self.pushes.is_under_way() || self.steps.is_under_way() {
             self.pending = None;
             return;
         }
@@ -173,27 +306,59 @@ impl Referee {
             return;
         };
         let group = (group as usize).checked_sub(1);
-        let ours = self.sandbox.pick(cpu, group, &queued, protect).map_or(-1, i64::from);
+        let (ours, rule) = self.sandbox.pick(cpu, group, &queued, protect);
+        let ours = ours.map_or(-1, i64::from);
         let rule = match (group, queued.len()) {
-            (None, 0) => "alone",
-            (None, _) => "queue",
+            (None, _) => rule,
             (Some(_), 0) => "group, alone",
             (Some(_), _) => "group, queue",
         };
         let question = Question::Pick { cpu, group, queued, protect };
-        self.pending = Some(Pending { kind: Kind::Pick, question, ours, rule });
+        self.pending = Some(Pending { kind: Kind::Pick, question, ours, rule, target: None, left: None });
     }
 
     /// The pick has ended with this entity, or none.
     pub fn picked(&mut self, entity: Option<KernelEntity>) {
+        self.report = None;
         let id = entity.map(|entity| entity_id(&self.sandbox, entity));
+        let task = match entity {
+            Some(KernelEntity::Task(task)) => Some(task),
+            _ => None,
+        };
+        let pending = self.pending.as_ref().filter(|_| self.noted.is_some());
+        if let (Some(Pending { question: Question::Pick { cpu, .. }, ours, rule, .. }), Some(task)) = (pending, task) {
+            let rule = if *ours == i64::from(task) { *rule } else { UNEXPLAINED };
+            self.report = Some(self.sandbox.report(PickKind::Pick, *cpu, task, rule));
+        }
         self.judge(id.map_or(-1, i64::from));
+    }
+
+    /// Why the task of the last pick or step runs, waits or leaves; none unless [`Self::note_reasons`] was called. Its
+    /// rule is ours if both sides decide alike, else one behind those of our policy.
+    pub fn take_report(&mut self) -> Option<PickReport> {
+        self.report.take()
+    }
+
+    /// Reports a judged test of a wakeup or the end of a slice, from the state that the kernel has now.
+    fn report_step(&mut self, kernel: &dyn State, step: &Step, (rule, theirs, ours): (&'static str, bool, bool)) {
+        let (Some(task), Some(_)) = (step.task, &self.noted) else { return };
+        let kind = match step.kind {
+            StepKind::Wakeup => PickKind::Wakeup,
+            _ if theirs => PickKind::Slice,
+            _ => return,
+        };
+        if self.importer.queue(kernel, &mut self.sandbox, step.cpu, 0).is_some() {
+            self.importer.task(kernel, &mut self.sandbox, task);
+            let rule = if theirs == ours { rule } else { UNEXPLAINED };
+            self.report = Some(self.sandbox.report(kind, step.cpu, task, rule));
+        }
     }
 
     fn judge(&mut self, kernel: i64) -> Option<&'static str> {
         let pending = self.pending.take()?;
         let agree = pending.ours == kernel;
         self.tally.count(pending.kind, pending.rule, agree, self.observable);
+        self.otherwise = CpuId::try_from(pending.ours).ok().map(|cpu| (cpu, pending.rule)).filter(|_| !agree);
         if agree {
             return Some(pending.rule);
         }
@@ -204,7 +369,49 @@ impl Referee {
 
     /// A balance pass over a domain begins.
     pub fn balancing(&mut self, kernel: &dyn State, pass: &Pass) {
+        self.walks.pass_begins(pass);
         self.passes.begin(kernel, pass, &mut self.importer, &mut self.sandbox);
+    }
+
+    /// A walk over the domains of a CPU begins, of this idle type.
+    pub fn walking(&mut self, kernel: &dyn State, cpu: CpuId, kind: u32) {
+        self.walks.begin(kernel, cpu, kind, &self.importer, &mut self.sandbox);
+    }
+
+    /// The walk is over.
+    pub fn walked(&mut self, kernel: &dyn State) {
+        if let Some(judged) = self.walks.end(kernel, &mut self.sandbox) {
+            self.judge_left(judged.left);
+        }
+    }
+
+    /// A step of a fair run queue begins. Steps within a balance pass or a push are not judged: those are judged on the
+    /// state at their begin.
+    pub fn stepping(&mut self, kernel: &dyn State, step: &Step) {
+        if self.passes.is_under_way() || self.pushes.is_under_way() {
+            return;
+        }
+        self.steps.begin(kernel, step, &mut self.importer, &mut self.sandbox);
+    }
+
+    /// The step has ended.
+    pub fn stepped(&mut self, kernel: &dyn State, step: &Step) {
+        self.report = None;
+        match self.steps.end(kernel, step, &mut self.sandbox) {
+            None => {}
+            Some(Err(Grouped)) => self.tally.count(Kind::Left, "task groups", false, false),
+            Some(Ok(judged)) => {
+                self.judge_left(judged.left);
+                let Some((rule, theirs, ours)) = judged.answer else { return };
+                self.report_step(kernel, step, (rule, theirs, ours));
+                let kind = if step.kind == StepKind::Wakeup { Kind::Preempt } else { Kind::Slice };
+                self.tally.count(kind, rule, theirs == ours, self.observable);
+                if theirs != ours && self.has_room(kind, rule) {
+                    let text = preemption(kind, step, rule, [theirs, ours]);
+                    self.disagreements.push(Disagreement { kind, rule: rule.into(), text, case: None });
+                }
+            }
+        }
     }
 
     /// The pass has found a source; no task has moved yet.
@@ -219,15 +426,17 @@ impl Referee {
         }
     }
 
-    /// The pass is over. `is_ours`: it was this CPU's turn.
-    pub fn balanced(&mut self, kernel: &dyn State, is_ours: bool) {
+    /// The pass is over. `is_ours`: it was this CPU's turn. `moved`: tasks.
+    pub fn balanced(&mut self, kernel: &dyn State, pass: &Pass, is_ours: bool, moved: u32) {
+        self.walks.pass_ends(kernel, pass, is_ours, moved);
         let Some(judged) = self.passes.end(kernel, is_ours, &self.importer, &mut self.sandbox) else { return };
         if judged.has_own {
             return self.tally.count(Kind::Balance, "own tasks", false, false);
         }
-        let JudgedPass { attempt, rule, kernel, ours, before, .. } = judged;
+        let JudgedPass { attempt, rule, kernel, ours, before, left, .. } = judged;
         let agree = kernel == ours;
         self.tally.count(Kind::Balance, &rule, agree, self.observable);
+        self.judge_left(left);
         if !agree && self.has_room(Kind::Balance, &rule) {
             before.restore(&mut self.sandbox);
             let (kernel, ours) = (kernel.words().into(), ours.words().into());
@@ -311,7 +520,7 @@ impl Referee {
             _ => &mut self.sandbox,
         };
         let case = DisagreementCase::new(&about, sandbox, question, kernel);
-        self.disagreements.push(Disagreement { kind, rule, text, case });
+        self.disagreements.push(Disagreement { kind, rule, text, case: Some(case) });
     }
 
     /// The counts so far.
@@ -333,7 +542,7 @@ impl Referee {
 impl Disagreement {
     /// An entry of `disagreements` in the JSON schema.
     pub fn json(&self) -> Value {
-        json!({ "kind": self.kind.word(), "rule": self.rule, "text": self.text, "case": self.case.json() })
+        json!({ "kind": self.kind.word(), "rule": self.rule, "text": self.text, "case": self.case.as_ref().map(DisagreementCase::json) })
     }
 }
 

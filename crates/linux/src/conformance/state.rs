@@ -3,6 +3,7 @@
 use fairground_fair::ffi::{
     FgCacheTime, FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgProcess, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu,
 };
+use fairground_fair::StepKind;
 use fairground_machine::{CpuId, CpuMask};
 
 use super::Kind;
@@ -165,4 +166,21 @@ pub struct Found {
     pub migration: u32,
     /// Imbalance, in the unit of the migration type.
     pub imbalance: i64,
+}
+
+/// A step of a fair run queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The CPU of the run queue.
+    pub cpu: CpuId,
+    /// The task; none: a task group, or one of the kernel's own tasks.
+    pub task: Option<u32>,
+    /// What happens.
+    pub kind: StepKind,
+    /// `FG_ENQUEUE_*`, `FG_DEQUEUE_*`; of a wakeup `FG_WF_FORK`.
+    pub flags: u32,
+    /// Bit 0: the current task is to be rescheduled, bit 1: lazily; before or after the step.
+    pub resched: u32,
+    /// The task is in a task group.
+    pub grouped: bool,
 }

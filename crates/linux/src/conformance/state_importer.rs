@@ -207,6 +207,20 @@ impl StateImporter {
         }
     }
 
+    /// Copies a CPU, and who its pointers point at.
+    pub fn one_cpu(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+        one_cpu(kernel, sandbox, cpu);
+    }
+
+    /// Copies the CPUs of a CPU's core and the shared state of its cache. Returns the ticks since boot.
+    pub fn core(&self, kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> u64 {
+        let core = sandbox.cpu_mut(cpu).core;
+        core.iter().for_each(|thread| one_cpu(kernel, sandbox, thread));
+        one_llc(kernel, sandbox, cpu);
+        one_asym(kernel, sandbox, cpu);
+        keys(kernel, sandbox)
+    }
+
     /// Copies a task and its signals, and what the groups that it is in have on its CPU.
     pub fn task(&mut self, kernel: &dyn State, sandbox: &mut PolicySandbox, task: u32) {
         let to = sandbox.task_mut(task);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairground_fair::{balance_rule_title, rule_title};
+use fairground_fair::{balance_rule_title, pick_rule_title, rule_title};
 use serde_json::{json, Map, Value};
 
 /// Kind of a scheduling decision that is compared.
@@ -14,10 +14,18 @@ pub enum Kind {
     Fork,
     /// CPU of a task that calls exec.
     Exec,
+    /// The CPU from which the search of a wakeup starts (wake_affine).
+    Target,
     /// The next task of a run queue.
     Pick,
+    /// Whether a woken task preempts the current one.
+    Preempt,
+    /// Whether a tick takes the CPU from the current task.
+    Slice,
     /// A balance pass over a domain, or an active balance.
     Balance,
+    /// A value that a decision leaves behind, and that later decisions read.
+    Left,
     /// The frequency that schedutil requests.
     Frequency,
 }
@@ -27,9 +35,10 @@ impl Kind {
     pub fn rule_title(self, rule: &str) -> String {
         let (name, more) = rule.split_at(rule.find(',').unwrap_or(rule.len()));
         let title = match self {
-            Kind::Wake | Kind::Fork | Kind::Exec => rule_title(name),
+            Kind::Wake | Kind::Fork | Kind::Exec | Kind::Target => rule_title(name),
             Kind::Balance => balance_rule_title(name),
-            Kind::Pick | Kind::Frequency => name.to_owned(),
+            Kind::Pick | Kind::Preempt | Kind::Slice => pick_rule_title(name),
+            Kind::Left | Kind::Frequency => name.to_owned(),
         };
         title + more
     }
@@ -40,16 +49,33 @@ impl Kind {
             Kind::Wake => "wake",
             Kind::Fork => "fork",
             Kind::Exec => "exec",
+            Kind::Target => "target",
             Kind::Pick => "pick",
+            Kind::Preempt => "preempt",
+            Kind::Slice => "slice",
             Kind::Balance => "balance",
+            Kind::Left => "left",
             Kind::Frequency => "frequency",
         }
     }
 
+    /// All variants, in the order of the table.
+    pub const ALL: [Kind; 10] = [
+        Kind::Wake,
+        Kind::Fork,
+        Kind::Exec,
+        Kind::Target,
+        Kind::Pick,
+        Kind::Preempt,
+        Kind::Slice,
+        Kind::Balance,
+        Kind::Left,
+        Kind::Frequency,
+    ];
+
     /// The kind with this name.
     pub fn of(word: &str) -> Option<Kind> {
-        let all = [Kind::Wake, Kind::Fork, Kind::Exec, Kind::Pick, Kind::Balance, Kind::Frequency];
-        all.into_iter().find(|k| k.word() == word)
+        Kind::ALL.into_iter().find(|k| k.word() == word)
     }
 }
 

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use fairground_fair::ffi::{
     FgCacheTime, FgCpu, FgDomain, FgEm, FgGroup, FgLlc, FgOpp, FgProcess, FgRoot, FgSugov, FgTask, FgTg, FgTgCpu,
 };
-use fairground_fair::{note_text, rules, FairError, Features};
+use fairground_fair::{note_text, pick_rules, rules, FairError, Features, StepKind};
 use fairground_machine::{CpuId, Machine};
-use fairground_sim::{Reason, Rule, TaskId};
+use fairground_sim::{PickReport, Reason, Rule, TaskId, NO_RULE};
 use serde_json::{json, Value};
 
-use super::pelt::Step;
-use super::state::{CpuTopology, Found, Pass, Placement, Refs, State, SysState};
+use super::pelt::Step as PeltKind;
+use super::referee::UNEXPLAINED;
+use super::state::{CpuTopology, Found, Pass, Placement, Refs, State, Step, SysState};
 use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
 use crate::abi::*;
 use crate::{Interests, KernelEntity, KernelObserver, Reader};
@@ -55,7 +56,13 @@ pub struct Agreement {
 /// Judges the decisions of a hosted kernel.
 pub struct Watcher {
     agreement: Rc<RefCell<Agreement>>,
+    /// By the rule of our policy: that it decides otherwise than the kernel.
+    otherwise: &'static [String],
+    preset: String,
 }
+
+/// Number of the first note that says that our policy decides otherwise; those of the policy are below.
+const OTHERWISE: u16 = 512;
 
 impl Watcher {
     /// For a kernel on this machine; `hz` and `unobserved` are the kernel's own.
@@ -72,7 +79,13 @@ impl Watcher {
         let referee = Referee::new(machine, features, hz, unobserved, asked.schedutil)?;
         let (topology, pelt) = (Vec::new(), PeltTally::default());
         let agreement = Rc::new(RefCell::new(Agreement { topology, referee, pelt, asked, compared: false }));
-        Ok((Watcher { agreement: Rc::clone(&agreement) }, agreement))
+        let preset = features.to_string();
+        // One kernel a process, and the texts are asked for as long as it lives.
+        let otherwise = rules()
+            .iter()
+            .map(|rule| format!("{preset} decides otherwise on the same state: CPU {{cpu}}, by {}", rule.title()));
+        let otherwise = Box::leak(otherwise.collect::<Vec<String>>().into_boxed_slice());
+        Ok((Watcher { agreement: Rc::clone(&agreement), otherwise, preset }, agreement))
     }
 
     /// Also records our policy's reasons, for observers that want them.
@@ -99,7 +112,7 @@ impl KernelObserver for Watcher {
     fn interests(&self) -> Interests {
         let asked = self.agreement.borrow().asked;
         let WatchOptions { picks, pelt, balance, schedutil: frequencies } = asked;
-        Interests { placements: true, picks, pelt, balance, frequencies }
+        Interests { placements: true, picks, steps: picks, pelt, balance, frequencies }
     }
 
     fn placing(&mut self, kernel: &Reader, p: &KsPlacement) {
@@ -113,17 +126,32 @@ impl KernelObserver for Watcher {
         }
     }
 
-    fn placed(&mut self, _kernel: &Reader, p: &KsPlacement) -> Option<u16> {
+    fn targeted(&mut self, _kernel: &Reader, cpu: CpuId) {
+        self.agreement.borrow_mut().referee.targeted(cpu);
+    }
+
+    fn placed(&mut self, kernel: &Reader, p: &KsPlacement) -> Option<u16> {
         if p.is_fair == 0 {
             return None;
         }
-        let rule = self.agreement.borrow_mut().referee.placed(p.chosen as CpuId);
+        let rule = self.agreement.borrow_mut().referee.placed(&KernelState::new(kernel.kernel()), p.chosen as CpuId);
         let number = rule.and_then(|name| rules().iter().position(|rule| rule.name == name));
         Some(number.unwrap_or(rules().len()) as u16)
     }
 
     fn reasons(&mut self, tell: &mut dyn FnMut(Reason)) {
-        self.agreement.borrow().referee.reasons().for_each(tell);
+        let agreement = self.agreement.borrow();
+        let Some((cpu, name)) = agreement.referee.otherwise() else {
+            return agreement.referee.reasons().for_each(tell);
+        };
+        // What our policy looked at is not what the kernel did.
+        if let Some(rule) = rules().iter().position(|rule| rule.name == name) {
+            tell(Reason { note: OTHERWISE + rule as u16, rule: NO_RULE, cpu: Some(cpu), numbers: [0; 3] });
+        }
+    }
+
+    fn take_pick(&mut self) -> Option<PickReport> {
+        self.agreement.borrow_mut().referee.take_report()
     }
 
     fn picking(&mut self, kernel: &Reader, cpu: CpuId, group: u32, protect: bool) {
@@ -134,25 +162,44 @@ impl KernelObserver for Watcher {
         self.agreement.borrow_mut().referee.picked(entity);
     }
 
+    fn stepping(&mut self, kernel: &Reader, step: &KsStep) {
+        let Some(step) = queue_step(step) else { return };
+        self.agreement.borrow_mut().referee.stepping(&KernelState::new(kernel.kernel()), &step);
+    }
+
+    fn stepped(&mut self, kernel: &Reader, step: &KsStep) {
+        let Some(step) = queue_step(step) else { return };
+        self.agreement.borrow_mut().referee.stepped(&KernelState::new(kernel.kernel()), &step);
+    }
+
+    fn walking(&mut self, kernel: &Reader, walk: &KsWalk) {
+        let state = KernelState::new(kernel.kernel());
+        self.agreement.borrow_mut().referee.walking(&state, walk.cpu as CpuId, walk.kind);
+    }
+
+    fn walked(&mut self, kernel: &Reader, _walk: &KsWalk) {
+        self.agreement.borrow_mut().referee.walked(&KernelState::new(kernel.kernel()));
+    }
+
     fn pelt(&mut self, _kernel: &Reader, update: &KsPelt) {
         // SAFETY: the name of a function, a constant of the library.
         let place = unsafe { CStr::from_ptr(update.function) }.to_str().unwrap_or("unknown");
         let step = match update.step {
-            KS_PELT_SUM => Step::Sums {
+            KS_PELT_SUM => PeltKind::Sums {
                 now: update.now,
                 load: update.load,
                 runnable: update.runnable,
                 running: update.running != 0,
                 renewed: update.renewed != 0,
             },
-            _ => Step::Averages { weight: update.load },
+            _ => PeltKind::Averages { weight: update.load },
         };
         let step = PeltStep { place, step, before: unsafe { &*update.before }, after: unsafe { &*update.after } };
         self.agreement.borrow_mut().pelt.check(&step);
     }
 
     fn balancing(&mut self, kernel: &Reader, pass: &KsBalance) {
-        let pass = Pass { cpu: pass.cpu as CpuId, domain: pass.domain as usize, kind: pass.kind };
+        let pass = balance_pass(pass);
         self.agreement.borrow_mut().referee.balancing(&KernelState::new(kernel.kernel()), &pass);
     }
 
@@ -167,7 +214,8 @@ impl KernelObserver for Watcher {
     }
 
     fn balanced(&mut self, kernel: &Reader, pass: &KsBalance) {
-        self.agreement.borrow_mut().referee.balanced(&KernelState::new(kernel.kernel()), pass.ours != 0);
+        let (state, ours, moved) = (KernelState::new(kernel.kernel()), pass.ours != 0, pass.moved);
+        self.agreement.borrow_mut().referee.balanced(&state, &balance_pass(pass), ours, moved);
     }
 
     fn pushing(&mut self, kernel: &Reader, cpu: CpuId) {
@@ -200,9 +248,45 @@ impl KernelObserver for Watcher {
         rules().iter().copied().chain([unexplained]).collect()
     }
 
-    fn note_text(&self, note: u16) -> &'static str {
-        note_text(note)
+    fn pick_rules(&self) -> Vec<Rule<'static>> {
+        let text = "our policy would have decided otherwise";
+        let unexplained = Rule { name: UNEXPLAINED, function: "pick_next_task_fair", label: "unexplained", text };
+        pick_rules().iter().copied().chain([unexplained]).collect()
     }
+
+    fn note_text(&self, note: u16) -> &'static str {
+        let otherwise = note.checked_sub(OTHERWISE).and_then(|rule| self.otherwise.get(usize::from(rule)));
+        otherwise.map_or_else(|| note_text(note), String::as_str)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let preset = &self.preset;
+        vec![format!(
+            "rules and reasons are those of {preset} on the kernel's state, where both decide alike; the kernel's code \
+             may have decided so in another way"
+        )]
+    }
+}
+
+fn balance_pass(pass: &KsBalance) -> Pass {
+    Pass { cpu: pass.cpu as CpuId, domain: pass.domain as usize, kind: pass.kind }
+}
+
+/// None: a kind of step that is not known here.
+fn queue_step(step: &KsStep) -> Option<Step> {
+    let kind = match step.kind {
+        KS_STEP_ENQUEUE => StepKind::Enqueue,
+        KS_STEP_REQUEUE => StepKind::Requeue,
+        KS_STEP_DEQUEUE => StepKind::Dequeue,
+        KS_STEP_WAKEUP => StepKind::Wakeup,
+        KS_STEP_TICK => StepKind::Tick,
+        KS_STEP_YIELD => StepKind::Yield,
+        KS_STEP_SET_NEXT => StepKind::SetNext,
+        KS_STEP_IDLE => StepKind::Idle,
+        _ => return None,
+    };
+    let KsStep { cpu, flags, resched, grouped, .. } = *step;
+    Some(Step { cpu: cpu as CpuId, task: id(step.task), kind, flags, resched, grouped: grouped != 0 })
 }
 
 fn placement(p: &KsPlacement) -> Placement {

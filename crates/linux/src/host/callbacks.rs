@@ -109,6 +109,7 @@ impl CallbackContext {
             print: Some(print),
             fault: Some(fault),
             placing: wants.placements.then_some(placing as _),
+            targeted: wants.placements.then_some(targeted as _),
             picking: wants.picks.then_some(picking as _),
             picked: wants.picks.then_some(picked as _),
             pelt: if wants.pelt { Some(pelt) } else { None },
@@ -120,6 +121,10 @@ impl CallbackContext {
             pushed: wants.balance.then_some(pushed as _),
             scanning: wants.balance.then_some(scanning as _),
             scanned: wants.balance.then_some(scanned as _),
+            walking: wants.balance.then_some(walking as _),
+            walked: wants.balance.then_some(walked as _),
+            stepping: wants.steps.then_some(stepping as _),
+            stepped: wants.steps.then_some(stepped as _),
             governing: wants.frequencies.then_some(governing as _),
             governed: wants.frequencies.then_some(governed as _),
         };
@@ -232,6 +237,16 @@ impl CallbackContext {
             self.die("the kernel's code decides while it was only asked to be read");
         };
         watch.as_mut().map(|w| f(&mut **w, &self.reader))
+    }
+
+    /// What the watcher says of the pick or the step that was reported last.
+    fn tell_pick(&self) {
+        if self.booting.get() || !self.env(|env| env.wants_reasons()) {
+            return;
+        }
+        if let Some(report) = self.watcher(|w, _| w.take_pick()).flatten() {
+            self.env(|env| env.picked(report));
+        }
     }
 
     /// The placement that was reported to the watcher last.
@@ -439,6 +454,12 @@ unsafe extern "C" fn placing(this: *mut c_void, p: *const KsPlacement) {
     desk.watcher(|w, reader| w.placing(reader, p));
 }
 
+unsafe extern "C" fn targeted(this: *mut c_void, cpu: i32) {
+    let desk = unsafe { desk(this) };
+    let cpu = desk.cpu(cpu);
+    desk.watcher(|w, reader| w.targeted(reader, cpu));
+}
+
 unsafe extern "C" fn picking(this: *mut c_void, cpu: i32, group: i32, protect: u32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
@@ -449,6 +470,7 @@ unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, entity: i32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
     desk.watcher(|w, reader| w.picked(reader, cpu, KernelEntity::of(entity)));
+    desk.tell_pick();
 }
 
 unsafe extern "C" fn pelt(this: *mut c_void, update: *const KsPelt) {
@@ -501,6 +523,29 @@ unsafe extern "C" fn pushed(this: *mut c_void, cpu: i32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
     desk.watcher(|w, reader| w.pushed(reader, cpu));
+}
+
+unsafe extern "C" fn walking(this: *mut c_void, walk: *const KsWalk) {
+    let (desk, walk) = unsafe { (desk(this), &*walk) };
+    desk.cpu(walk.cpu);
+    desk.watcher(|w, reader| w.walking(reader, walk));
+}
+
+unsafe extern "C" fn walked(this: *mut c_void, walk: *const KsWalk) {
+    let (desk, walk) = unsafe { (desk(this), &*walk) };
+    desk.watcher(|w, reader| w.walked(reader, walk));
+}
+
+unsafe extern "C" fn stepping(this: *mut c_void, step: *const KsStep) {
+    let (desk, step) = unsafe { (desk(this), &*step) };
+    desk.cpu(step.cpu);
+    desk.watcher(|w, reader| w.stepping(reader, step));
+}
+
+unsafe extern "C" fn stepped(this: *mut c_void, step: *const KsStep) {
+    let (desk, step) = unsafe { (desk(this), &*step) };
+    desk.watcher(|w, reader| w.stepped(reader, step));
+    desk.tell_pick();
 }
 
 unsafe extern "C" fn governing(this: *mut c_void, cpu: i32, flags: u32) {

@@ -76,6 +76,9 @@ pub struct Linux {
     groups: Vec<Group>,
     tasks: Vec<Task>,
     rules: Vec<Rule<'static>>,
+    pick_rules: Vec<Rule<'static>>,
+    /// What every output must carry because of the watcher.
+    notes: Vec<String>,
 }
 
 /// What is known of a task besides the kernel's own.
@@ -101,12 +104,22 @@ impl Linux {
             return Err(LinuxError::Second);
         }
         let desk = Box::leak(CallbackContext::new(Reader { kernel: kernel.abi }, fatal));
-        Ok(Linux { kernel, desk, description: None, groups: Vec::new(), tasks: Vec::new(), rules: OWN_RULES.into() })
+        Ok(Linux {
+            kernel,
+            desk,
+            description: None,
+            groups: Vec::new(),
+            tasks: Vec::new(),
+            rules: OWN_RULES.into(),
+            pick_rules: Vec::new(),
+            notes: Vec::new(),
+        })
     }
 
     /// Sets a watcher, which is called from the boot on.
     pub fn watch(&mut self, watcher: Box<dyn KernelObserver>) {
         self.rules = OWN_RULES.into_iter().chain(watcher.rules()).collect();
+        (self.pick_rules, self.notes) = (watcher.pick_rules(), watcher.notes());
         *self.desk.watch.borrow_mut() = Some(watcher);
     }
 }

@@ -2,9 +2,9 @@
 
 use fairground_fair::ffi::{FgCpu, FgTask};
 use fairground_machine::CpuId;
-use fairground_sim::{Reason, Rule, TaskId};
+use fairground_sim::{PickReport, Reason, Rule, TaskId};
 
-use crate::abi::{KsBalance, KsFound, KsKernel, KsPelt, KsPlacement};
+use crate::abi::{KsBalance, KsFound, KsKernel, KsPelt, KsPlacement, KsStep, KsWalk};
 
 /// The events that a watcher wants. Events that no watcher wants cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,9 +13,12 @@ pub struct Interests {
     pub placements: bool,
     /// The begin and the result of each fair pick: [`KernelObserver::picking`] and [`KernelObserver::picked`].
     pub picks: bool,
+    /// Steps of fair run queues: [`KernelObserver::stepping`] and [`KernelObserver::stepped`].
+    pub steps: bool,
     /// Each step of a PELT update: [`KernelObserver::pelt`].
     pub pelt: bool,
-    /// Balance passes and pushes: [`KernelObserver::balancing`], [`KernelObserver::found`],
+    /// Balance passes and pushes: [`KernelObserver::walking`], [`KernelObserver::walked`],
+    /// [`KernelObserver::balancing`], [`KernelObserver::found`],
     /// [`KernelObserver::detached`] and [`KernelObserver::balanced`]; [`KernelObserver::pushing`] and
     /// [`KernelObserver::pushed`]. The scans of cache-aware scheduling: [`KernelObserver::scanning`] and
     /// [`KernelObserver::scanned`].
@@ -53,6 +56,9 @@ pub trait KernelObserver {
     /// A placement is about to be decided.
     fn placing(&mut self, _kernel: &Reader, _placement: &KsPlacement) {}
 
+    /// In that placement: wake_affine has chosen the CPU from which the search starts.
+    fn targeted(&mut self, _kernel: &Reader, _cpu: CpuId) {}
+
     /// A placement is decided; the rule to name as its reason, an index into [`Self::rules`]. `None`: the
     /// kernel's own code.
     fn placed(&mut self, _kernel: &Reader, _placement: &KsPlacement) -> Option<u16> {
@@ -70,8 +76,21 @@ pub trait KernelObserver {
     /// That pick has ended. `None`: it picked nothing, or one of the kernel's own tasks.
     fn picked(&mut self, _kernel: &Reader, _cpu: CpuId, _entity: Option<KernelEntity>) {}
 
+    /// A task is about to be enqueued or dequeued, a woken one to be tested against the current task, the current one
+    /// to be charged by a tick or to yield, or a picked one to become current: `KS_STEP_*`.
+    fn stepping(&mut self, _kernel: &Reader, _step: &KsStep) {}
+
+    /// That step has ended.
+    fn stepped(&mut self, _kernel: &Reader, _step: &KsStep) {}
+
     /// A step of a PELT update.
     fn pelt(&mut self, _kernel: &Reader, _update: &KsPelt) {}
+
+    /// A CPU is about to go through its domains, newly idle or periodically.
+    fn walking(&mut self, _kernel: &Reader, _walk: &KsWalk) {}
+
+    /// It has gone through its domains.
+    fn walked(&mut self, _kernel: &Reader, _walk: &KsWalk) {}
 
     /// A domain is about to be balanced.
     fn balancing(&mut self, _kernel: &Reader, _pass: &KsBalance) {}
@@ -106,6 +125,22 @@ pub trait KernelObserver {
 
     /// The rules that [`Self::placed`] gives, by their number; asked once.
     fn rules(&self) -> Vec<Rule<'static>> {
+        Vec::new()
+    }
+
+    /// Asked after [`Self::picked`] and [`Self::stepped`], if reasons are wanted: why a task runs, waits or leaves. Rules
+    /// are numbered as by [`Self::pick_rules`].
+    fn take_pick(&mut self) -> Option<PickReport> {
+        None
+    }
+
+    /// The rules of [`Self::take_pick`], by their number; asked once.
+    fn pick_rules(&self) -> Vec<Rule<'static>> {
+        Vec::new()
+    }
+
+    /// Notes that every output of the run must carry; asked once.
+    fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 

@@ -248,6 +248,10 @@ impl Scheduler for Linux {
         self.rules.get(rule as usize).copied().unwrap_or(Rule::named("?"))
     }
 
+    fn pick_rule(&self, rule: u16) -> Rule<'_> {
+        self.pick_rules.get(rule as usize).copied().unwrap_or(Rule::named("?"))
+    }
+
     fn note_text(&self, note: u16) -> &str {
         self.desk.watch.borrow().as_ref().map_or("", |watcher| watcher.note_text(note))
     }
@@ -259,7 +263,7 @@ impl Scheduler for Linux {
     fn notes(&self) -> Vec<String> {
         let built = format!("linux: {}, HZ {}", self.kernel.release(), self.kernel.hz());
         let said = self.desk.lines().into_iter().map(|line| format!("kernel says: {line}"));
-        std::iter::once(built).chain(said).collect()
+        std::iter::once(built).chain(self.notes.iter().cloned()).chain(said).collect()
     }
 
     /// Checks that tasks are on the CPUs that were reported.

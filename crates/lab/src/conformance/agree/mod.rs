@@ -8,6 +8,7 @@
 //! ConformanceReport: the result, as JSON or as text
 //! ```
 
+mod against;
 mod report;
 mod text;
 
@@ -25,6 +26,7 @@ use fairground_run::experiment::Experiment;
 use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::{JobKind, Workers};
 
+pub use against::{rows_of_both, Against, RowOfBoth};
 pub use report::{ConformanceReport, FoundDisagreement, MachineName, MachineResult, ROW_MIN};
 
 /// What to judge, and how many decisions.

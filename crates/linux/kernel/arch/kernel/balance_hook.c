@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Observes load balancing. Included after the tree's fair.c, see balance_hook.h. */
 
+static u32 fg_kind(enum cpu_idle_type idle)
+{
+	return idle == CPU_NEWLY_IDLE ? FG_CPU_NEWLY_IDLE : idle == CPU_IDLE ? FG_CPU_IDLE : FG_CPU_NOT_IDLE;
+}
+
 static int hook_balance_rq(const char *caller, int cpu, struct rq *rq, struct sched_domain *sd,
 			   enum cpu_idle_type idle, int *continue_balancing)
 {
 	struct ks_balance pass = {
 		.cpu = cpu,
-		.kind = idle == CPU_NEWLY_IDLE ? FG_CPU_NEWLY_IDLE : idle == CPU_IDLE ? FG_CPU_IDLE : FG_CPU_NOT_IDLE,
+		.kind = fg_kind(idle),
 	};
 	int moved;
 
@@ -90,13 +95,25 @@ static cpu_stop_fn_t hook_push(int cpu, cpu_stop_fn_t fn)
 	return push;
 }
 
+static void hook_balance_domains(const char *caller, struct rq *rq, enum cpu_idle_type idle)
+{
+	struct ks_walk walk = { .cpu = cpu_of(rq), .kind = fg_kind(idle) };
+
+	ks_call_if(walking, &walk);
+	tree_balance_domains(rq, idle);
+	ks_call_if(walked, &walk);
+}
+
 static int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf)
 {
 	u32 look = ks_look_as(KS_WORK_GROUP_CPU), cause = ks_cause;
+	struct ks_walk walk = { .cpu = cpu_of(rq), .kind = FG_CPU_NEWLY_IDLE };
 	int pulled;
 
 	ks_cause = KS_CAUSE_NEWIDLE;
+	ks_call_if(walking, &walk);
 	pulled = tree_balance_newidle(rq, rf);
+	ks_call_if(walked, &walk);
 	ks_cause = cause;
 	ks_look_as(look);
 	return pulled;

@@ -4,6 +4,7 @@
 #include "hooked.h"
 #include "pick_hook.h"
 #include "balance_hook.h"
+#include "target_hook.h"
 
 /* Without CONFIG_HOTPLUG_SMT linux/cpu_smt.h says 1 whatever the machine is. */
 #if __has_include(<linux/cpu_smt.h>)
@@ -21,3 +22,4 @@ extern unsigned int ks_smt_threads;
 #include "read.c"
 #include "balance_hook.c"
 #include "pick_hook.c"
+#include "target_hook.c"

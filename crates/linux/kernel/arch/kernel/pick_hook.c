@@ -60,3 +60,36 @@ static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs
 	return show_pick(cfs_rq, tree_pick_next_entity(cfs_rq, curr));
 }
 #endif
+
+/* ---- what makes an entity the current one ----------------------------------------------------------------------- */
+
+static bool set_next_begins(struct cfs_rq *cfs_rq, struct sched_entity *se, struct ks_step *step)
+{
+	struct rq *rq = rq_of(cfs_rq);
+
+	if (!ks_host->stepping || cfs_rq != &rq->cfs)
+		return false;
+	*step = (struct ks_step){ .cpu = cpu_of(rq), .task = buddy_number(se), .kind = KS_STEP_SET_NEXT };
+	ks_call(stepping, step);
+	return true;
+}
+
+static void hook_set_next_entity_2(const char *caller, struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	struct ks_step step;
+	bool watched = set_next_begins(cfs_rq, se, &step);
+
+	tree_set_next_entity_2(cfs_rq, se);
+	if (watched)
+		ks_call_if(stepped, &step);
+}
+
+static void hook_set_next_entity_3(const char *caller, struct cfs_rq *cfs_rq, struct sched_entity *se, bool first)
+{
+	struct ks_step step;
+	bool watched = set_next_begins(cfs_rq, se, &step);
+
+	tree_set_next_entity_3(cfs_rq, se, first);
+	if (watched)
+		ks_call_if(stepped, &step);
+}

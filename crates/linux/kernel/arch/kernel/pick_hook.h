@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Included before the tree's fair.c: redirects picks of the next entity to a hook that reports them, see hooked.h. */
+/*
+ * Included before the tree's fair.c: redirects picks of the next entity, and what makes an entity the current one, to
+ * hooks that report them, see hooked.h.
+ */
 #ifndef KS_PICK_HOOK_H
 #define KS_PICK_HOOK_H
 
@@ -7,6 +10,17 @@
 
 struct cfs_rq;
 struct sched_entity;
+
+/* From v7.0 to v7.2 set_next_entity() has a third argument. */
+#define KS_2_OR_3(a, b, c, n, ...) n
+#define KS_SET_NEXT(n, a, ...) KS_HOOKED(KS_TYPE_##a, set_next_entity_##n)(a, __VA_ARGS__)
+#define KS_SET_NEXT_(n, ...) KS_SET_NEXT(n, __VA_ARGS__)
+#define set_next_entity(...) KS_SET_NEXT_(KS_2_OR_3(__VA_ARGS__, 3, 2), __VA_ARGS__)
+static noinline void hook_set_next_entity_2(const char *caller, struct cfs_rq *cfs_rq, struct sched_entity *se);
+static noinline void hook_set_next_entity_3(const char *caller, struct cfs_rq *cfs_rq, struct sched_entity *se,
+					    bool first);
+static void tree_set_next_entity_2(struct cfs_rq *cfs_rq, struct sched_entity *se);
+static void tree_set_next_entity_3(struct cfs_rq *cfs_rq, struct sched_entity *se, bool first);
 
 #ifdef KS_HAS_SE_DEADLINE
 /*

@@ -94,7 +94,7 @@ static u32 read_task_deadline(const struct sched_entity *se, struct fg_task *to)
 	to->vprot = se->vprot;
 #else
 	/* vlag of the current task is not a lag: set_next_entity() stores the deadline at the pick there. */
-	if (to->on_cpu && se->vlag == (s64)se->deadline)
+	if (cfs_rq_of((struct sched_entity *)se)->curr == se && se->vlag == (s64)se->deadline)
 		flags |= FG_TASK_PROTECTED;
 #endif
 #endif
@@ -917,6 +917,14 @@ static s32 read_domain(s32 cpu, u32 n, struct fg_domain *to)
 	to->next_decay = read_jiffies(sd->last_decay_max_lb_cost) + HZ;
 #else
 	to->next_decay = read_jiffies(sd->next_decay_max_lb_cost);
+#endif
+#ifdef KS_HAS_NEWIDLE_CALL
+	to->newidle_call = sd->newidle_call;
+	to->newidle_success = sd->newidle_success;
+	to->newidle_ratio = sd->newidle_ratio;
+#endif
+#ifdef KS_HAS_NEWIDLE_STAMP
+	to->newidle_stamp = sd->newidle_stamp;
 #endif
 #ifdef KS_HAS_AVG_SCAN_COST
 	to->avg_scan_cost = sd->avg_scan_cost;

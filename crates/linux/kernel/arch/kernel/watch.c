@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reports placements, enqueues and migrations to the host, and counts the work in between. watch_*() replace methods of
+ * Reports placements, migrations and the steps of run queues to the host, and counts the work in between. watch_*() replace methods of
  * the fair and the RT class; the link script puts the classes into a writable section.
  */
 #include "sim.h"
@@ -148,37 +148,197 @@ static int watch_select(struct task_struct *p, int prev, KS_SELECT_ARGUMENTS)
 
 /* ---- queueing --------------------------------------------------------------------------------------------------- */
 
+/* Bit 0: the current task is to be rescheduled, bit 1: lazily. */
+static u32 needs_resched(const struct rq *rq)
+{
+	struct task_struct *curr = rcu_dereference_raw(rq->curr);
+	u32 bits = test_tsk_need_resched(curr) != 0;
+
+#ifdef TIF_NEED_RESCHED_LAZY
+	if (test_tsk_thread_flag(curr, TIF_NEED_RESCHED_LAZY))
+		bits |= 2;
+#endif
+	return bits;
+}
+
+static u32 is_grouped(const struct task_struct *p)
+{
+#ifdef CONFIG_FAIR_GROUP_SCHED
+	return p->sched_task_group != &root_task_group;
+#else
+	return 0;
+#endif
+}
+
+/* Steps of the fair class are reported. Returns whether this one is. */
+static bool step_begins(struct ks_step *step, const struct rq *rq, struct task_struct *p, u32 kind, u32 flags)
+{
+	if (!ks_host->stepping || p->sched_class != watched[0].class)
+		return false;
+	*step = (struct ks_step){
+		.cpu = cpu_of((struct rq *)rq),
+		.task = ks_task_number(p),
+		.kind = kind,
+		.flags = flags,
+		.resched = needs_resched(rq),
+		.grouped = is_grouped(p),
+	};
+	ks_call(stepping, step);
+	return true;
+}
+
+static void step_ends(struct ks_step *step, const struct rq *rq)
+{
+	step->resched = needs_resched(rq);
+	ks_call_if(stepped, step);
+}
+
+static u32 fg_enqueue_flags(const struct task_struct *p, int flags)
+{
+	u32 to = 0;
+
+	if (flags & ENQUEUE_WAKEUP)
+		to |= FG_ENQUEUE_WAKEUP;
+	if (flags & ENQUEUE_MIGRATED)
+		to |= FG_ENQUEUE_MIGRATED;
+#ifdef ENQUEUE_INITIAL
+	if (flags & ENQUEUE_INITIAL)
+		to |= FG_ENQUEUE_INITIAL;
+#endif
+	if ((flags & ENQUEUE_WAKEUP) && p->in_iowait)
+		to |= FG_ENQUEUE_IOWAIT;
+	return to;
+}
+
+static u32 enqueue_kind(int flags)
+{
+#ifdef ENQUEUE_DELAYED
+	if (flags & ENQUEUE_DELAYED)
+		return KS_STEP_REQUEUE;
+#endif
+	return KS_STEP_ENQUEUE;
+}
+
 static void watch_enqueue(struct rq *rq, struct task_struct *p, int flags)
 {
+	struct ks_step step;
+	bool told;
+
 	/* Counted first: enqueue_task() may request a reschedule, which must come after the cost. */
 	ks_call(work, KS_WORK_ENQUEUE, 1);
+	told = step_begins(&step, rq, p, enqueue_kind(flags), fg_enqueue_flags(p, flags));
 	tree_class(p)->enqueue_task(rq, p, flags);
+	if (told)
+		step_ends(&step, rq);
 	if (flags & ENQUEUE_WAKEUP)
 		ks_tell_enqueued(p);
+}
+
+static u32 fg_dequeue_flags(const struct task_struct *p, int flags)
+{
+	u32 to = 0;
+
+	if (flags & DEQUEUE_SLEEP)
+		to |= FG_DEQUEUE_SLEEP;
+	if (task_on_rq_migrating(p))
+		to |= FG_DEQUEUE_MOVE;
+#ifdef DEQUEUE_DELAYED
+	if (flags & DEQUEUE_DELAYED)
+		to |= FG_DEQUEUE_DELAYED;
+#endif
+	return to;
 }
 
 #ifdef KS_HAS_DEQUEUE_BOOL
 static bool watch_dequeue(struct rq *rq, struct task_struct *p, int flags)
 {
+	struct ks_step step;
+	bool told, result;
+
 	ks_call(work, KS_WORK_DEQUEUE, 1);
-	return tree_class(p)->dequeue_task(rq, p, flags);
+	told = step_begins(&step, rq, p, KS_STEP_DEQUEUE, fg_dequeue_flags(p, flags));
+	result = tree_class(p)->dequeue_task(rq, p, flags);
+	if (told)
+		step_ends(&step, rq);
+	return result;
 }
 #else
 static void watch_dequeue(struct rq *rq, struct task_struct *p, int flags)
 {
+	struct ks_step step;
+	bool told;
+
 	ks_call(work, KS_WORK_DEQUEUE, 1);
+	told = step_begins(&step, rq, p, KS_STEP_DEQUEUE, fg_dequeue_flags(p, flags));
 	tree_class(p)->dequeue_task(rq, p, flags);
+	if (told)
+		step_ends(&step, rq);
 }
 #endif
 
+/* ---- the current task ------------------------------------------------------------------------------------------- */
+
+#ifndef KS_HAS_WAKEUP_PREEMPT
+#define wakeup_preempt check_preempt_curr
+#endif
+
+static void watch_preempt(struct rq *rq, struct task_struct *p, int flags)
+{
+	struct ks_step step;
+	bool told = step_begins(&step, rq, p, KS_STEP_WAKEUP, flags & WF_FORK ? FG_WF_FORK : 0);
+
+	watched[0].tree.wakeup_preempt(rq, p, flags);
+	if (told)
+		step_ends(&step, rq);
+}
+
+static void watch_tick(struct rq *rq, struct task_struct *curr, int queued)
+{
+	struct ks_step step;
+	bool told = step_begins(&step, rq, curr, KS_STEP_TICK, 0);
+
+	watched[0].tree.task_tick(rq, curr, queued);
+	if (told)
+		step_ends(&step, rq);
+}
+
+static void watch_yield(struct rq *rq)
+{
+	struct ks_step step;
+	bool told = step_begins(&step, rq, rcu_dereference_raw(rq->curr), KS_STEP_YIELD, 0);
+
+	watched[0].tree.yield_task(rq);
+	if (told)
+		step_ends(&step, rq);
+}
+
+static struct sched_class tree_idle_class;
+
+static void watch_idle(struct rq *rq, struct task_struct *next, bool first)
+{
+	struct ks_step step = { .cpu = cpu_of(rq), .task = KS_NONE, .kind = KS_STEP_IDLE };
+
+	ks_call_if(stepping, &step);
+	tree_idle_class.set_next_task(rq, next, first);
+	ks_call_if(stepped, &step);
+}
+
 void ks_watch_classes(void)
 {
+	struct sched_class *idle_class = (struct sched_class *)&idle_sched_class;
 	struct watched_class *w;
 
+	/* The class is const: the compiler would copy it when its method is replaced already. */
+	OPTIMIZER_HIDE_VAR(idle_class);
 	for (w = watched; w < watched + ARRAY_SIZE(watched); w++) {
 		w->tree = *w->class;
 		w->class->select_task_rq = watch_select;
 		w->class->enqueue_task = watch_enqueue;
 		w->class->dequeue_task = watch_dequeue;
 	}
+	tree_idle_class = *idle_class;
+	idle_class->set_next_task = watch_idle;
+	watched[0].class->wakeup_preempt = watch_preempt;
+	watched[0].class->task_tick = watch_tick;
+	watched[0].class->yield_task = watch_yield;
 }
