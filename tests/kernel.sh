@@ -153,6 +153,8 @@ case ${1:-} in
 	compare
 	replay
 	tests
+	say "patches that the referee must find"
+	tests/patches.sh "$tree612"
 	say "same bytes"
 	tests/determinism.sh --release v6.1 base
 	;;

@@ -248,6 +248,10 @@ impl<H: CallHooks> Scheduler for Instrumented<H> {
         self.inner.rule(rule)
     }
 
+    fn pick_rule(&self, rule: u16) -> Rule<'_> {
+        self.inner.pick_rule(rule)
+    }
+
     fn balance_rule(&self, rule: u16) -> Rule<'_> {
         self.inner.balance_rule(rule)
     }
