@@ -307,3 +307,60 @@ fn a_recording_that_cannot_be_judged_is_refused_by_what_is_missing() {
         );
     }
 }
+
+/// A pick as a trace with reasons has it.
+fn pick(at: &str, kind: &str, task: &str, rule: &str) -> String {
+    format!(
+        "<idle>-0 [002] {at}: print: tracing_mark_write: fairground_pick: kind={kind} comm={task} pid=7 prio=120 cpu=2 \
+         rule={rule} queued=2 lag=1000 deadline=2000000 protection=0 curr_comm=- curr_pid=0 curr_lag=0 curr_deadline=0 \
+         curr_protection=0\n"
+    )
+}
+
+#[test]
+fn picks_are_counted_and_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = [pick("1.0", "pick", "a", "only"), pick("2.0", "wakeup", "b", "wake-protected")];
+    let rule = "<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_rule: name=only function=pick_next_entity \
+                label=only task text=no other task is queued\n";
+    let file = write(&dir, "picks.txt", &format!("{HEAD}{rule}{}", lines.concat())).display().to_string();
+    let counted = succeeds(&format!("explain {file} --picks"));
+    assert!(counted.contains("pick             1  pick_next_entity: only task (only)"), "{counted}");
+    let told = succeeds(&format!("explain {file} --picks --at 0.5"));
+    assert!(told.contains("1.000000000  a-7 picked on CPU 2, 2 fair tasks queued"), "{told}");
+    assert!(told.contains("  a-7: lag 1.000 us (eligible), deadline in 2000.000 us"), "{told}");
+    let listed = succeeds(&format!("explain {file} --picks --task b"));
+    assert!(listed.contains("b-7 waits on CPU 2: wake-protected"), "{listed}");
+    let told = json(&format!("explain {file} --picks --at 0.5 --format json"));
+    assert_eq!(told["picks"][0]["state"]["lag_ns"], 1000);
+    refuses(&format!("explain {file} --picks --task nobody"), &["no such pick"]);
+    refuses(&format!("explain {} --picks", three(&dir)), &["has no picks", "--why"]);
+}
+
+/// A kernel's decision is not explained by our policy, which only decides alike.
+#[test]
+fn a_kernels_decision_is_said_to_be_our_policys_on_the_same_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let head = HEAD.replace("sched=fair:NAME", "sched=linux:mine");
+    let file = write(&dir, "linux.txt", &(head + &wakeup("1.0", 5, "A2", None))).display().to_string();
+    let told = succeeds(&format!("explain {file} --at 0.5"));
+    assert!(told.contains("CPU 5 chosen as our policy does on the same state by select_idle_sibling"), "{told}");
+}
+
+/// NEXT_BUDDY: the first pick that differs is that of the next buddy.
+#[test]
+fn a_diff_shows_by_which_rule_picks_differ() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = |name: &str, sched: &str| {
+        let path = dir.path().join(name).display().to_string();
+        succeeds(&format!("run hikey960 schbench:runtime=0.1 --sched {sched} --trace {path} --why"));
+        path
+    };
+    let (base, test) = (trace("base.txt", "fair:v6.12"), trace("test.txt", "fair:v6.12+next-buddy"));
+    let diff = json(&format!("diff {base} {test} --format json"));
+    let picks = &diff["picks"];
+    assert_eq!(picks["first"]["test"]["rule"], "buddy", "{picks:#}");
+    assert_ne!(picks["first"]["base"]["pid"], picks["first"]["test"]["pid"]);
+    let text = succeeds(&format!("diff {base} {test}"));
+    assert!(text.contains("by pick_next_entity: next buddy (buddy)"), "{text}");
+}

@@ -128,3 +128,66 @@ impl PolicySandbox {
         StepResult { resched: host.resched, rule: rules::numbered(&PICK_RULES, host.rule).name }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::{CpuMask, Machine};
+
+    use super::*;
+    use crate::world::Pointers;
+    use crate::Features;
+
+    const MS: u64 = 1_000_000;
+
+    /// CPU 0 at 20 ms: task 0 current since 10 ms, task 1 queued, both at 0; slices of 3 ms.
+    fn two(features: &str) -> PolicySandbox {
+        let machine = Machine::symmetric(4);
+        let mut shown = PolicySandbox::new(&machine, &Features::parse(features).unwrap(), 250).unwrap();
+        for task in 0..3 {
+            let p = shown.task_mut(task);
+            *p = FgTask::zeroed();
+            (p.id, p.nr_allowed, p.weight, p.deadline) = (task, 4, 1024, 3 * MS);
+            p.allowed = CpuMask::first_n(4);
+            (p.on_rq, p.on_cpu) = (u8::from(task < 2), u8::from(task == 0));
+        }
+        shown.task_mut(0).exec_start = 10 * MS;
+        let rq = shown.cpu_mut(0);
+        (rq.nr_running, rq.h_nr_running, rq.curr_is_idle) = (2, 2, 0);
+        (rq.clock, rq.clock_task, rq.fair.load_weight) = (20 * MS, 20 * MS, 2048);
+        shown.point(0, &Pointers { curr: Some(0), ..Pointers::default() });
+        shown
+    }
+
+    fn step(kind: StepKind, task: u32, flags: u32) -> StepInput {
+        StepInput { cpu: 0, task, kind, flags, resched: false, queued: vec![1], jiffies: 5 }
+    }
+
+    #[test]
+    fn a_tick_charges_the_current_task_and_ends_its_slice() {
+        let mut shown = two("fair:debian-6.12.117");
+        let done = shown.step(&step(StepKind::Tick, 0, 0));
+        assert_eq!((done.resched, done.rule), (true, "slice"));
+        assert_eq!(shown.task_mut(0).vruntime, 10 * MS);
+    }
+
+    #[test]
+    fn an_enqueued_task_is_placed_at_the_average() {
+        let mut shown = two("fair:debian-6.12.117");
+        shown.step(&step(StepKind::Enqueue, 2, FG_ENQUEUE_WAKEUP));
+        // Task 0 has run for 10 ms, task 1 has not: the average of both.
+        let p = shown.task_mut(2);
+        assert_eq!((p.on_rq, p.vruntime), (1, 5 * MS));
+        assert_eq!(shown.cpu_mut(0).h_nr_running, 3);
+    }
+
+    #[test]
+    fn a_wakeup_is_tested_unless_a_reschedule_is_pending() {
+        let mut shown = two("fair:debian-6.12.117");
+        let done = shown.step(&step(StepKind::Wakeup, 1, 0));
+        assert_eq!((done.resched, done.rule), (true, "preempt-owed"));
+        let mut shown = two("fair:debian-6.12.117+next-buddy");
+        let done = shown.step(&StepInput { resched: true, ..step(StepKind::Wakeup, 1, 0) });
+        assert_eq!((done.resched, done.rule), (false, "wake-pending"));
+        assert_eq!(shown.pointers(0).next, Some(1), "NEXT_BUDDY does not wait for the test");
+    }
+}

@@ -139,3 +139,62 @@ impl PolicySandbox {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::{CpuMask, Machine};
+
+    use super::*;
+    use crate::Features;
+
+    /// Four CPUs behind one cache; CPU 0 is about to idle for long, and something waits elsewhere.
+    fn newly_idle(features: &str) -> PolicySandbox {
+        let mut machine = Machine::symmetric(4);
+        machine.llcs = vec![CpuMask::first_n(4)];
+        let mut shown = PolicySandbox::new(&machine, &Features::parse(features).unwrap(), 250).unwrap();
+        shown.root_mut(0).overload = 1;
+        shown.cpu_mut(0).avg_idle = 1_000_000;
+        shown
+    }
+
+    fn pass(moved: u32, cost: u64) -> PassOfWalk {
+        PassOfWalk {
+            domain: 0,
+            moved,
+            ours: true,
+            cost,
+            nr_running: moved,
+            nr_sched_idle: 0,
+            ttwu_pending: false,
+            balance_interval: 4,
+            idle: moved == 0,
+        }
+    }
+
+    #[test]
+    fn a_newly_idle_walk_remembers_what_its_passes_cost() {
+        let mut shown = newly_idle("fair:v6.12");
+        let input = WalkInput { cpu: 0, kind: FG_CPU_NEWLY_IDLE, jiffies: 100, passes: vec![pass(0, 5_000)] };
+        assert_eq!(shown.walk(&input).domains, [0]);
+        assert_eq!(shown.domain_mut(0, 0).max_newidle_lb_cost, 5_000);
+        // Closed: nothing is overloaded.
+        let mut shown = newly_idle("fair:v6.12");
+        shown.root_mut(0).overload = 0;
+        assert_eq!(shown.walk(&input).domains, [0_usize; 0]);
+        assert_eq!(shown.domain_mut(0, 0).max_newidle_lb_cost, 0);
+    }
+
+    #[test]
+    fn a_periodic_walk_sets_the_next_turn_by_who_is_busy_then() {
+        let next_balance = |moved| {
+            let mut shown = newly_idle("fair:v6.12");
+            shown.domain_mut(0, 0).balance_interval = 4;
+            let input = WalkInput { cpu: 0, kind: FG_CPU_IDLE, jiffies: 100, passes: vec![pass(moved, 0)] };
+            assert_eq!(shown.walk(&input).domains, [0]);
+            assert_eq!(shown.domain_mut(0, 0).last_balance, 100);
+            shown.cpu_mut(0).next_balance - 100
+        };
+        // 4 ms are a jiffy; a busy CPU waits 16 times as long, less one.
+        assert_eq!((next_balance(0), next_balance(1)), (1, 15));
+    }
+}

@@ -1,7 +1,7 @@
 # tree: 6.12
 # file: kernel/sched/fair.c
 # places: 1
-# row: wake F5
+# row: left update_sd_lb_stats: overutilized
 # governor: schedutil
 #
 # A task fits up to 90 % of the capacity, not 80 %.
