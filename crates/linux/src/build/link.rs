@@ -198,12 +198,12 @@ mod tests {
     #[test]
     fn the_list_names_hooks_that_the_c_side_has() {
         let sources: String =
-            ["balance", "pick", "pelt"].map(|n| embedded::text(&format!("arch/kernel/{n}_hook.h"))).concat()
+            ["balance", "pick", "pelt", "target"].map(|n| embedded::text(&format!("arch/kernel/{n}_hook.h"))).concat()
                 + embedded::text("arch/kernel/ks_core.c");
         let listed =
             embedded::entries("hooked").filter_map(|e| e.split_once(':')).flat_map(|(hooks, _)| hooks.split('|'));
         let listed: Vec<&str> = listed.map(str::trim).collect();
-        assert_eq!(listed.len(), 11);
+        assert_eq!(listed.len(), 15);
         assert!(listed.iter().all(|hook| sources.contains(&format!("{hook}("))), "{listed:?}");
     }
 }

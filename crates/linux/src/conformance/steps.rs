@@ -45,6 +45,10 @@ impl Steps {
         sandbox: &mut PolicySandbox,
     ) {
         let input = if step.grouped { None } else { input(kernel, step, importer, sandbox) };
+        if input.as_ref().is_some_and(|input| !is_whole(sandbox, input)) {
+            self.pending = None;
+            return;
+        }
         self.pending = Some((*step, input));
     }
 
@@ -122,6 +126,18 @@ fn input(
     kernel.root(cpu, sandbox.root_mut(cpu));
     let jiffies = super::state_importer::keys(kernel, sandbox);
     Some(StepInput { cpu, task, kind, flags, resched: resched & !LAZY != 0, queued, jiffies })
+}
+
+/// Whether the task is where the step needs it. From v7.3 on set_next_entity() comes when it has left the tree already.
+fn is_whole(sandbox: &PolicySandbox, input: &StepInput) -> bool {
+    let (queued, current) = (input.queued.contains(&input.task), sandbox.pointers(input.cpu).curr == Some(input.task));
+    match input.kind {
+        StepKind::SetNext | StepKind::Requeue => queued,
+        StepKind::Dequeue => queued || current,
+        StepKind::Tick | StepKind::Yield => current,
+        StepKind::Enqueue => !queued && !current,
+        StepKind::Wakeup | StepKind::Idle => true,
+    }
 }
 
 /// What the sandbox has now, by object.
