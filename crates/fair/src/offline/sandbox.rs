@@ -321,7 +321,13 @@ impl PolicySandbox {
     /// own): the current one or one of `queued`, which are in the order of the kernel's tree, or a buddy where pick_eevdf()
     /// looks at that. Without `protect` the current one has no protection. None: there is none. Also the name
     /// of the rule, of `pick_rules.h`; in a group `none`.
-    pub fn pick(&mut self, cpu: CpuId, group: Option<usize>, queued: &[u32], protect: bool) -> (Option<u32>, &'static str) {
+    pub fn pick(
+        &mut self,
+        cpu: CpuId,
+        group: Option<usize>,
+        queued: &[u32],
+        protect: bool,
+    ) -> (Option<u32>, &'static str) {
         let (cpu, group) = (cpu as usize, group.map(|group| self.queues.world.tg_of(group)));
         if !protect {
             self.queues.world.cancel_protection(cpu, group);

@@ -109,7 +109,9 @@ impl PolicySandbox {
         match kind {
             StepKind::Enqueue => queues.enqueue(&mut host, cpu, task, flags),
             StepKind::Requeue => queues.requeue_delayed(&mut host, cpu, task),
-            StepKind::Dequeue if flags & FG_DEQUEUE_DELAYED != 0 => queues.dequeue_delayed(&mut host, cpu, task, flags & !(FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED)),
+            StepKind::Dequeue if flags & FG_DEQUEUE_DELAYED != 0 => {
+                queues.dequeue_delayed(&mut host, cpu, task, flags & !(FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED))
+            }
             StepKind::Dequeue => queues.dequeue(&mut host, cpu, task, flags),
             StepKind::Wakeup => {
                 if queues.fair_preempts(&mut host, cpu, task, flags) {
@@ -153,7 +155,8 @@ mod tests {
         shown.task_mut(0).exec_start = 10 * MS;
         let rq = shown.cpu_mut(0);
         (rq.nr_running, rq.h_nr_running, rq.curr_is_idle) = (2, 2, 0);
-        (rq.clock, rq.clock_task, rq.fair.load_weight) = (20 * MS, 20 * MS, 2048);
+        (rq.clock, rq.clock_task) = (20 * MS, 20 * MS);
+        (rq.fair.load_weight, rq.fair.sum_weight) = (2048, 2048);
         shown.point(0, &Pointers { curr: Some(0), ..Pointers::default() });
         shown
     }
