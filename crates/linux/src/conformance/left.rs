@@ -53,14 +53,14 @@ impl LeftValue {
 /// The values of an object, in three readings of the same names.
 pub fn compare(function: &str, of: &str, before: &Values, kernel: &Values, ours: &Values) -> Vec<LeftValue> {
     let read = before.iter().zip(kernel).zip(ours);
-    let value = |((before, kernel), ours): ((&(&str, i128), &(&str, i128)), &(&str, i128))| LeftValue {
-        row: format!("{function}: {}", before.0),
+    let values = read.map(|((&(name, before), &(_, kernel)), &(_, ours))| LeftValue {
+        row: format!("{function}: {name}"),
         of: of.into(),
-        before: before.1,
-        kernel: kernel.1,
-        ours: ours.1,
-    };
-    read.map(value).filter(LeftValue::is_changed).collect()
+        before,
+        kernel,
+        ours,
+    });
+    values.filter(LeftValue::is_changed).collect()
 }
 
 #[cfg(test)]
