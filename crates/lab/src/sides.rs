@@ -521,6 +521,7 @@ mod tests {
         let side = SideSpec::parse("--base", "governor=powersave").unwrap();
         let error = Sides::find(&[side], &alone, &Workers::default()).err().unwrap();
         assert!(error.to_string().contains("--base: `governor=powersave` names no scheduler"), "{error}");
-        assert!(error.help().unwrap().to_string().contains("--base 'fair:v6.12 governor=powersave'"));
+        let help = error.help().unwrap().to_string();
+        assert!(help.contains(&format!("--base '{} governor=powersave'", Features::newest())), "{help}");
     }
 }
