@@ -222,6 +222,7 @@ const DETAILS: &[Row] = &[
     ("slice-700",            "update_sysctl", "spec-new 2.4", Yes),
     ("sync-delayed",         "wake_affine_idle", "spec-new 4", Yes),
     ("pick-buddy",           "pick_next_entity", "spec-new 2.2", Yes),
+    ("next-buddy",           "check_preempt_wakeup_fair set_next_buddy", "spec-new 2.3", Yes),
     ("tg-empty-keeps",       "update_cfs_group", "spec-new 3.3", Only("task groups")),
     ("tg-load-rate",         "update_tg_load_avg", "spec 10.4", Unmarked),
     ("tg-load-sum",          "update_tg_cfs_load", "spec 10.4", Unmarked),
