@@ -339,7 +339,8 @@ TEST(an_idle_task_of_a_group_makes_way)
 		enqueue(&p);
 		fg_set_next_entity(&sys, rq, &p, 1);
 		enqueue(&plain);
-		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &plain, flat ? &plain : 0, 0), flat);
+		CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &plain, flat ? &plain : 0, 0),
+			 flat ? FG_PICK_RULE_PREEMPT_IDLE : FG_PICK_RULE_WAKE_PROTECTED);
 	}
 }
 
