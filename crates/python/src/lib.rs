@@ -104,7 +104,7 @@ fn features() -> table::Table {
 #[pyfunction]
 #[pyo3(signature = (base, test))]
 fn feature_diff(base: &str, test: &str) -> PyResult<table::Table> {
-    let read = |name: &str| Features::parse(name).map_err(|e| errors::input(e));
+    let read = |name: &str| Features::parse(name).map_err(errors::input);
     let rows = fairground_fair::feature_diff(&read(base)?, &read(test)?);
     Ok(table::Table::from_columns(vec![
         ("name", table::texts(rows.iter().map(|row| row.feature.name))),
