@@ -130,6 +130,7 @@ static void init_verdict(struct fg_verdict *v, const struct fg_task *p, s32 prev
 	v->recent_used = p->recent_used;
 	v->target = prev;
 	v->target_rule = FG_RULE_NONE;
+	v->pad = 0;
 	v->probes = 0;
 	v->scanned = 0;
 	v->group_cpus = 0;
