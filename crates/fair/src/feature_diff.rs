@@ -9,7 +9,7 @@ use crate::timeline::{release_changes, Release};
 /// A feature that differs between two schedulers.
 #[derive(Clone, Debug)]
 pub struct FeatureChange {
-    /// The feature.
+    /// What differs, with its name, values and text.
     pub feature: &'static FeatureInfo,
     /// Its value in the first, as a word: `0` or `1` for a switch.
     pub base: &'static str,

@@ -38,7 +38,7 @@ pub struct StepInput {
     pub cpu: CpuId,
     /// The task; [`StepKind::Tick`] and [`StepKind::Yield`] are about the current one, [`StepKind::Idle`] about none.
     pub task: u32,
-    /// What happens.
+    /// Which function of the run queue the step is: an enqueue, a dequeue, a tick, ...
     pub kind: StepKind,
     /// `FG_ENQUEUE_*`, `FG_DEQUEUE_*`, or of a wakeup `FG_WF_FORK`.
     pub flags: u32,

@@ -102,7 +102,7 @@ pub struct Outcome {
     /// The preferred CPU of the process, -1: none.
     preferred: i32,
     nr_running_avg: u64,
-    /// Jiffies.
+    /// When the process is scanned next, in ticks since boot (jiffies).
     next_scan: u64,
 }
 
@@ -116,7 +116,7 @@ pub struct Scans {
 pub struct JudgedScan {
     /// The task that scans.
     pub task: u32,
-    /// Ticks since boot.
+    /// The kernel's clock in ticks as the scan begins.
     pub jiffies: u64,
     /// The row of the table.
     pub rule: String,
@@ -145,7 +145,7 @@ impl Scans {
         let mut judged = self.pending.take()?;
         let mut now = FgProcess::zeroed();
         kernel.process(judged.process, &mut now);
-        judged.kernel = Outcome::of(&now);
+        judged.kernel = Outcome::from_process(&now);
         Some(judged)
     }
 }
@@ -161,7 +161,7 @@ pub fn scanned(sandbox: &mut PolicySandbox, task: u32, jiffies: u64) -> (Outcome
         (true, true) => "stays",
         (true, false) => "moves",
     };
-    (Outcome::of(sandbox.process_mut(process)), format!("cache-scan, {result}"))
+    (Outcome::from_process(sandbox.process_mut(process)), format!("cache-scan, {result}"))
 }
 
 /// sd_llc_id of the cache that a process prefers.
@@ -171,7 +171,7 @@ fn preferred_llc(sandbox: &mut PolicySandbox, process: u32) -> Option<i32> {
 }
 
 impl Outcome {
-    fn of(process: &FgProcess) -> Outcome {
+    fn from_process(process: &FgProcess) -> Outcome {
         let FgProcess { cpu: preferred, nr_running_avg, next_scan, .. } = *process;
         Outcome { preferred, nr_running_avg, next_scan }
     }

@@ -7,7 +7,7 @@ pub struct LeftValue {
     pub row: String,
     /// What it is of, e.g. `cpu3`, for messages.
     pub of: String,
-    /// Before the decision.
+    /// The kernel's value before the decision, from which both sides start.
     pub before: i128,
     /// As the kernel left it.
     pub kernel: i128,

@@ -175,7 +175,7 @@ pub struct Step {
     pub cpu: CpuId,
     /// The task; none: a task group, or one of the kernel's own tasks.
     pub task: Option<u32>,
-    /// What happens.
+    /// Which function of the run queue the step is: an enqueue, a dequeue, a tick, ...
     pub kind: StepKind,
     /// `FG_ENQUEUE_*`, `FG_DEQUEUE_*`; of a wakeup `FG_WF_FORK`.
     pub flags: u32,
