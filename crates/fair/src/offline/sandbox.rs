@@ -6,7 +6,7 @@ use fairground_sim::{PickKind, PickReport};
 use crate::ffi::{self, *};
 use crate::sequence::RunQueues;
 use crate::topology::{Options, Topology};
-use crate::world::{entity_of_group, NewGroup, Pointers, WakeArgs, World};
+use crate::world::{entity_of_group, group_of_entity, NewGroup, Pointers, WakeArgs, World};
 use crate::{picks, rules, why, FairError, Features};
 
 /// The policy's structs of one machine, with this crate's topology, to be overwritten with the state of a real kernel.
@@ -272,6 +272,11 @@ impl PolicySandbox {
         (0..world.nr_groups()).find(|group| world.tg_of(*group) == tg)
     }
 
+    /// Whether an entity of a queue is a task group, or a task in one.
+    pub fn is_grouped(&self, entity: u32) -> bool {
+        group_of_entity(entity).is_some() || self.task_group_of(entity).is_some()
+    }
+
     /// The number of a task group as an entity of a queue, among those of tasks.
     pub fn task_group_entity(&self, group: usize) -> u32 {
         entity_of_group(self.queues.world.tg_of(group))
@@ -471,5 +476,15 @@ mod tests {
         rq.fair.avg_vruntime = 600 * 1024;
         assert_eq!(shown.pick(0, None, &[0, 1, 2], true), (Some(1), "earliest"));
         assert_eq!(shown.pick(0, None, &[], true), (None, "none"));
+    }
+
+    #[test]
+    fn a_group_and_the_tasks_in_it_are_grouped() {
+        let mut shown = two_pairs();
+        shown.set_task_groups(&[None]).unwrap();
+        sleeper(&mut shown, 0, 0);
+        sleeper(&mut shown, 1, 0);
+        shown.join_task_group(1, Some(0));
+        assert_eq!([0, 1, shown.task_group_entity(0)].map(|entity| shown.is_grouped(entity)), [false, true, true]);
     }
 }
