@@ -11,7 +11,7 @@ use super::options::Limits;
 use super::shared_state::Crash;
 use crate::instrumented::{Call, CallSite};
 
-/// Lines of a worker's last words that are shown.
+/// Lines of what a worker printed that are shown.
 const LINES_MAX: usize = 20;
 
 /// How a worker ended.
@@ -82,7 +82,7 @@ impl ExitReport {
         crash.in_use > (self.limits.memory_mib << 20) / 10 * 9
     }
 
-    /// The reason, followed by the last of what was printed.
+    /// The reason, followed by what was printed from the first panic on, or by the last of what was printed.
     pub fn text(&self, prints: &[u8]) -> String {
         let mut text = self.reason();
         let prints = String::from_utf8_lossy(prints);
@@ -90,7 +90,10 @@ impl ExitReport {
         if !lines.is_empty() {
             text += "\nit printed:";
         }
-        for line in &lines[lines.len().saturating_sub(LINES_MAX)..] {
+        // After a panic come its backtrace and often a second panic, so that the last lines do not say the cause.
+        let panic = lines.iter().position(|line| line.contains("panicked at"));
+        let first = panic.unwrap_or(lines.len().saturating_sub(LINES_MAX));
+        for line in lines[first..].iter().take(LINES_MAX) {
             text += &format!("\n  {}", line.trim_end());
         }
         text
@@ -179,4 +182,30 @@ impl ExitReport {
 /// Whole seconds without a fraction.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(prints: &str) -> String {
+        let end = End::Fault("broken".into());
+        let report = ExitReport { end, site: None, time: 7, crash: None, source: None, limits: Limits::default() };
+        report.text(prints.as_bytes())
+    }
+
+    #[test]
+    fn the_first_panic_is_shown_however_long_its_backtrace_is() {
+        let frames: String = (0..99).map(|frame| format!("  {frame}: main\n")).collect();
+        let text = printed(&format!("booted\nthread 'main' panicked at a.rs:1:2:\nindex 7\n{frames}"));
+        assert_eq!(text.lines().nth(2), Some("  thread 'main' panicked at a.rs:1:2:"));
+        assert_eq!(text.lines().count(), 2 + LINES_MAX);
+    }
+
+    #[test]
+    fn without_a_panic_the_last_lines_are_shown() {
+        let text = printed(&(0..99).map(|line| format!("line {line}\n")).collect::<String>());
+        assert_eq!(text.lines().last(), Some("  line 98"));
+        assert_eq!(text.lines().count(), 2 + LINES_MAX);
+    }
 }

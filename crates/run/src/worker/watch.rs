@@ -24,7 +24,7 @@ use crate::experiment::{Attendance, RunError};
 /// Time between two checks of a worker.
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes that are kept of the end of what a worker prints.
-const PRINTS_MAX: usize = 16 << 10;
+const PRINTS_MAX: usize = 64 << 10;
 /// Longest answer that is read, bytes; notes of a run may be many, and the state of a large machine a few times over.
 const ANSWER_MAX: usize = 64 << 20;
 /// A call that waits, with hardly any CPU time, may take this many times longer than one that uses CPU time.
