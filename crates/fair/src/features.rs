@@ -229,14 +229,13 @@ impl Features {
         if let Some(name) = longest(body, presets::PRESETS.iter().map(|p| p.name)) {
             return Some((Self::preset(name).ok()?, &body[name.len()..]));
         }
-        let (release, mut rest) = Release::read(body)?;
-        if let Some((_, after)) = rest.strip_prefix('.').and_then(timeline::number) {
-            rest = after;
-        }
+        let (release, rest) = Release::read(body)?;
+        let (point, rest) = rest.strip_prefix('.').and_then(timeline::number).unwrap_or((0, rest));
         let ends = rest.is_empty() || rest.starts_with(['+', '-']);
-        let preset = Preset::nearest_to(release).filter(|_| ends)?;
+        let preset = Preset::nearest_to(release, point).filter(|_| ends)?;
         let asked = &body[..body.len() - rest.len()];
-        Some((Self::of(preset, Some(asked.into())), rest))
+        let is_it = preset.release() == release && preset.point() == Some(point);
+        Some((Self::of(preset, (!is_it).then(|| asked.into())), rest))
     }
 
     /// Carries out the change that `rest` begins with and returns what follows it.
@@ -335,7 +334,7 @@ impl Features {
     /// What is known of the release that was asked for, if it has no preset and the one before it stands for it.
     pub fn stands_for_note(&self) -> Option<String> {
         self.stands_for.as_ref().map(|asked| {
-            let differs = differences(self.preset.release(), asked);
+            let differs = differences(self.preset, asked);
             format!("{asked} has no preset and runs as {}; {differs}", self.preset.name)
         })
     }
@@ -385,9 +384,10 @@ fn changes_of_newest(text: &str) -> Option<&str> {
     (changes.is_empty() || changes.starts_with(['+', '-'])).then_some(changes)
 }
 
-/// Describes the known differences between a preset's release and the release `asked`.
-fn differences(release: Release, asked: &str) -> String {
+/// Describes the known differences between a preset and the release `asked`.
+fn differences(preset: &Preset, asked: &str) -> String {
     let Some((asked, point)) = Release::read(asked) else { return String::new() };
+    let release = preset.release();
     let later = |name: &str, row: &str| {
         let changes = timeline::entries(row).filter(|(from, _)| *from > release && *from <= asked);
         changes.map(|(from, value)| format!("{name}={value} since {from}")).collect::<Vec<_>>()
@@ -397,6 +397,7 @@ fn differences(release: Release, asked: &str) -> String {
     match (known.as_slice(), asked > last, point.is_empty()) {
         (_, true, _) => "what changed after it is not known".into(),
         ([], _, true) => "no difference is known".into(),
+        ([], _, false) if preset.is_stable() => "what its stable tree took back between them is not known".into(),
         ([], _, false) => "what its stable tree took back is not known".into(),
         (known, ..) => format!("known to differ: {}", known.join(", ")),
     }

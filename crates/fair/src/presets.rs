@@ -23,8 +23,8 @@ pub struct Preset {
 enum Kind {
     /// The preset stands for a mainline release.
     Release,
-    /// A stable tree: its release with backports from later ones.
-    Stable,
+    /// A stable tree, read at this point release: its release with backports from later ones.
+    Stable { point: u16 },
     /// The tree of a published measurement.
     Measured,
 }
@@ -67,7 +67,7 @@ pub static PRESETS: [Preset; 37] = [
         name: "debian-5.10.262",
         text: "Debian 11's linux-source-5.10 at 5.10.262, read there",
         release: Release { major: 5, minor: 10 },
-        kind: Kind::Stable,
+        kind: Kind::Stable { point: 262 },
         changes: "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 kthread-fit=1 fig-allowed=1 pinned-no-misfit=1 \
                     uclamp-idle-own=1 uclamp-protect=1 uclamp-reinc=1 est-lsb=0 est-leaves-first=1 pelt-sum=average \
                     tg-load-sum=1 feec-stale-uclamp=1 feec-trivial=minimum em-cost=scaled \
@@ -78,7 +78,7 @@ pub static PRESETS: [Preset; 37] = [
         name: "debian-6.1.192",
         text: "Debian 12's linux-source-6.1 at 6.1.192, read there",
         release: Release { major: 6, minor: 1 },
-        kind: Kind::Stable,
+        kind: Kind::Stable { point: 192 },
         changes: "ufc=1 ufc-thermal=1 misfit-unlink=1 uclamp-fit=0 ou-eas-only=1 core-probe-left=1 smt-in-llc=1 \
                     fig-allowed=1 feec=tri feec-zero-spare=1 feec-stale-uclamp=1 feec-trivial=minimum feec-prev-spare=1 \
                     load-nowrap=1 newidle-fail=random idle-reweight=1 \
@@ -89,7 +89,7 @@ pub static PRESETS: [Preset; 37] = [
         name: "debian-6.12.117",
         text: "Debian's linux-source-6.12 at 6.12.117, read there",
         release: Release { major: 6, minor: 12 },
-        kind: Kind::Stable,
+        kind: Kind::Stable { point: 117 },
         changes: "slice-700=1 sync-delayed=1 pick-buddy=1 tg-empty-keeps=1 yield-forfeit=1 fig-allowed=1 newidle-fail=random \
                     asym-early=1 misfit-core=1 freq-limits-count=0 boost-exact=1",
     },
@@ -97,7 +97,7 @@ pub static PRESETS: [Preset; 37] = [
         name: "stable-6.18.y",
         text: "Linux 6.18's long-term tree at 6.18.35, read there",
         release: Release { major: 6, minor: 18 },
-        kind: Kind::Stable,
+        kind: Kind::Stable { point: 35 },
         changes: "lag-clamp=queue protect-first=1 shrink=failed fork-no-preempt=1 buddy-in-wake=1 wake-pick-dequeue=1 \
                     newidle-fail=random fair-server=v619",
     },
@@ -105,14 +105,14 @@ pub static PRESETS: [Preset; 37] = [
         name: "debian-7.2.13",
         text: "Debian's linux-source-7.2 at 7.2.13, read there",
         release: Release { major: 7, minor: 2 },
-        kind: Kind::Stable,
+        kind: Kind::Stable { point: 13 },
         changes: "cache-asym=1 cache-alb=1 cache-runnable=1 avg-idle-nostamp=0",
     },
     Preset {
         name: "debian-7.3.4",
         text: "Debian's linux-source-7.3 at 7.3.4, read there",
         release: Release { major: 7, minor: 3 },
-        kind: Kind::Stable,
+        kind: Kind::Stable { point: 4 },
         changes: "cache-packing=1",
     },
     measured("misfit-unlink-baseline", (6, 1), "", "mail misfit-unlink's baseline: Linux 6.1, before util_fits_cpu"),
@@ -182,9 +182,22 @@ impl Preset {
         PRESETS.iter().filter(|p| p.is_release()).fold(&PRESETS[0], newest)
     }
 
-    /// The release preset nearest to a release that has none of its own: the last one not after it.
-    pub(crate) fn nearest_to(release: Release) -> Option<&'static Preset> {
-        PRESETS.iter().rfind(|p| p.is_release() && p.release <= release)
+    /// The preset nearest to a point release, `point` 0 for the release itself. In its series that is the release or the
+    /// stable tree by the distance of point releases, the older of two; without its series, the last release not after it.
+    pub(crate) fn nearest_to(release: Release, point: u16) -> Option<&'static Preset> {
+        let before = PRESETS.iter().rfind(|p| p.is_release() && p.release <= release);
+        let series = PRESETS.iter().filter(|p| p.release == release);
+        let points = series.filter_map(|p| Some((p.point()?, p)));
+        points.min_by_key(|(of, _)| (of.abs_diff(point), *of)).map(|(_, p)| p).or(before)
+    }
+
+    /// The point release that it was read at: 0 of a mainline release; none of the tree of a measurement.
+    pub(crate) fn point(&self) -> Option<u16> {
+        match self.kind {
+            Kind::Release => Some(0),
+            Kind::Stable { point } => Some(point),
+            Kind::Measured => None,
+        }
     }
 
     /// A mainline release, not a stable tree.
@@ -194,7 +207,7 @@ impl Preset {
 
     /// The stable tree of a release.
     pub fn is_stable(&self) -> bool {
-        self.kind == Kind::Stable
+        matches!(self.kind, Kind::Stable { .. })
     }
 
     /// Whether both descend from the same release.

@@ -1,7 +1,7 @@
 //! The preset for a kernel tree.
 
 use fairground_fair::ffi::FG_PREEMPT_MODEL;
-use fairground_fair::{FairError, Features, PRESETS};
+use fairground_fair::{FairError, Features};
 
 use crate::build::Record;
 
@@ -12,11 +12,7 @@ use crate::build::Record;
 /// A release before the first preset, or text that is not a release.
 pub fn preset_for(release: &str) -> Result<Features, FairError> {
     let version: String = release.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
-    let stable = format!("debian-{version}");
-    match PRESETS.iter().find(|p| p.name == stable) {
-        Some(preset) => Features::preset(preset.name),
-        None => Features::parse(&format!("v{}", version.trim_end_matches('.'))),
-    }
+    Features::parse(&format!("v{}", version.trim_end_matches('.')))
 }
 
 /// The preset of a built kernel, by its release, its CONFIG_PREEMPTION and its CONFIG_PREEMPT_LAZY.
@@ -49,8 +45,11 @@ mod tests {
         let preset = |release| preset_for(release).unwrap();
         assert_eq!(preset("6.12.117").preset_name(), "debian-6.12.117");
         assert_eq!(preset("6.1.192-mine").preset_name(), "debian-6.1.192");
-        assert_eq!(preset("6.12.118").preset_name(), "v6.12");
+        assert!(preset("6.12.117").stands_for_note().is_none());
+        assert_eq!(preset("6.12.118").preset_name(), "debian-6.12.117");
         assert!(preset("6.12.118").notes()[0].contains("6.12.118 has no preset"));
+        assert_eq!(preset("6.12.9").preset_name(), "v6.12");
+        assert_eq!(preset("7.2.12").preset_name(), "debian-7.2.13");
         assert!(preset_for("mine").is_err());
     }
 
