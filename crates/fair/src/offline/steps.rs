@@ -53,7 +53,7 @@ pub struct StepInput {
 /// The result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepResult {
-    /// The step asked for a reschedule.
+    /// The step asked for a reschedule, at once or a lazy one (`preempt-model=lazy`).
     pub resched: bool,
     /// Why it did, or why a wakeup does not preempt: a name of `pick_rules.h`. `none` if there is nothing to say.
     pub rule: &'static str,
@@ -105,6 +105,7 @@ impl PolicySandbox {
         let curr = self.queues.world.curr(cpu).filter(|_| kind != StepKind::Idle);
         input.queued.iter().copied().chain(curr).for_each(|task| self.queues.cfs_tasks.add(cpu, task));
         self.queues.rqs[cpu].resched = resched;
+        self.queues.rqs[cpu].resched_lazy = false;
         let queues = &mut self.queues;
         match kind {
             StepKind::Enqueue => queues.enqueue(&mut host, cpu, task, flags),
@@ -126,8 +127,11 @@ impl PolicySandbox {
             StepKind::SetNext => queues.set_next_fair(cpu, task, true),
             StepKind::Idle => queues.world.update_idle_core(cpu),
         }
-        self.queues.rqs[cpu].resched = false;
-        StepResult { resched: host.resched, rule: rules::numbered(&PICK_RULES, host.rule).name }
+        // The host does not hear of a lazy request, which interrupts nobody.
+        let rq = &mut self.queues.rqs[cpu];
+        let is_lazy = std::mem::take(&mut rq.resched_lazy);
+        rq.resched = false;
+        StepResult { resched: host.resched || is_lazy, rule: rules::numbered(&PICK_RULES, host.rule).name }
     }
 }
 
@@ -171,6 +175,19 @@ mod tests {
         let done = shown.step(&step(StepKind::Tick, 0, 0));
         assert_eq!((done.resched, done.rule), (true, "slice"));
         assert_eq!(shown.task_mut(0).vruntime, 10 * MS);
+    }
+
+    #[test]
+    fn a_lazy_reschedule_is_one() {
+        let mut shown = two("fair:debian-6.12.117+preempt-model=lazy");
+        let done = shown.step(&step(StepKind::Tick, 0, 0));
+        assert_eq!((done.resched, done.rule), (true, "slice"));
+        // Neither is left for the next step.
+        let done = shown.step(&step(StepKind::Idle, 0, 0));
+        assert!(!done.resched);
+        let mut shown = two("fair:debian-6.12.117+preempt-model=lazy");
+        let done = shown.step(&StepInput { resched: true, ..step(StepKind::Tick, 0, 0) });
+        assert!(!done.resched, "a reschedule is pending");
     }
 
     #[test]
