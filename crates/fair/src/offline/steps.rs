@@ -191,6 +191,19 @@ mod tests {
     }
 
     #[test]
+    fn with_one_queue_for_all_groups_a_requeue_charges_the_current_task_first() {
+        for (features, charged) in [("fair:v7.2", false), ("fair:v7.3", true)] {
+            let mut shown = two(features);
+            (0..2).for_each(|task| shown.task_mut(task).h_load = 1024 * 1024);
+            shown.task_mut(1).flags |= FG_TASK_DELAYED;
+            shown.cpu_mut(0).h_nr_delayed = 1;
+            shown.step(&step(StepKind::Requeue, 1, 0));
+            assert_eq!(shown.task_mut(0).vruntime > 0, charged, "{features}");
+            assert_eq!(shown.task_mut(1).flags & FG_TASK_DELAYED, 0, "{features}");
+        }
+    }
+
+    #[test]
     fn an_enqueued_task_is_placed_at_the_average() {
         let mut shown = two("fair:debian-6.12.117");
         shown.step(&step(StepKind::Enqueue, 2, FG_ENQUEUE_WAKEUP));

@@ -100,9 +100,13 @@ impl RunQueues {
         self.leave(host, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED | flags);
     }
 
-    /// A delayed sleeper is woken where it is queued.
+    /// A delayed sleeper is woken where it is queued. With `flat-pick` the current task is charged first, as at every
+    /// enqueue_task_fair(); before, requeue_delayed_entity() places by what was charged last.
     pub fn requeue_delayed<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
         host.charge(SoftCost::Enqueue, 1);
+        if self.world.is_flat() {
+            self.update_curr(host, cpu);
+        }
         self.remove_from_tree(cpu, task);
         self.world.requeue_delayed(cpu, task);
         self.request_frequency(host, cpu);
