@@ -91,6 +91,10 @@ impl PolicySandbox {
     fn newidle_walk(&mut self, input: &WalkInput) -> WalkResult {
         let cpu = input.cpu as usize;
         let mut result = WalkResult::default();
+        // A task is on its way: the kernel's function returns at once.
+        if self.queues.world.newidle_spared(cpu) {
+            return result;
+        }
         let mut walk = FgBalanceWalk { jiffies: input.jiffies, ..FgBalanceWalk::zeroed() };
         self.queues.world.newidle_begin(&mut walk);
         let open = self.queues.world.newidle_gate(cpu, &mut walk);
@@ -168,6 +172,19 @@ mod tests {
             ttwu_pending: false,
             balance_interval: 4,
             idle: moved == 0,
+        }
+    }
+
+    #[test]
+    fn a_cpu_to_which_a_task_is_on_its_way_looks_at_no_domain() {
+        for (pending, skipped, is_moved) in [(1, 0, false), (0, 1, true)] {
+            let mut shown = newly_idle("fair:v7.3");
+            (shown.cpu_mut(0).ttwu_pending, shown.cpu_mut(0).next_balance) = (pending, u64::MAX);
+            let input = WalkInput { cpu: 0, kind: FG_CPU_NEWLY_IDLE, jiffies: 100, passes: Vec::new() };
+            let before = shown.domain_mut(0, 0).newidle_call;
+            assert!(shown.walk(&input).domains.is_empty());
+            assert_eq!(shown.domain_mut(0, 0).newidle_call - before, skipped, "pending {pending}");
+            assert_eq!(shown.cpu_mut(0).next_balance < u64::MAX, is_moved, "pending {pending}");
         }
     }
 
