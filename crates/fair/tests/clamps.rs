@@ -294,7 +294,7 @@ fn nothing_is_told_where_nobody_asks_for_a_clamp() {
 fn grouped(seed: u64, machine: &Machine) -> Workload {
     let mut random = Random::new(seed);
     let mut workload = random.workload(machine.nr_cpus());
-    let group = |path: &str, parent| TaskGroup { path: path.into(), parent, files: Vec::new() };
+    let group = |path: &str, parent| TaskGroup { path: path.into(), parent, files: Vec::new(), cpus: None };
     workload.groups = vec![group("/a", None), group("/a/b", Some(0)), group("/c", None)];
     for task in &mut workload.tasks {
         task.group = [None, Some(0), Some(1), Some(2)][random.draw_below(4) as usize];

@@ -258,3 +258,82 @@ fn a_group_passes_its_shortest_slice_on() {
         }
     }
 }
+
+/// Where each thread ran, and from when to when.
+#[derive(Default)]
+struct Places {
+    since: BTreeMap<CpuId, (TaskId, u64)>,
+    ran: Vec<(TaskId, CpuId, std::ops::Range<u64>)>,
+}
+
+impl Places {
+    /// The run is over.
+    fn end(&mut self, at: u64) {
+        let open = std::mem::take(&mut self.since).into_iter();
+        self.ran.extend(open.map(|(cpu, (task, since))| (task, cpu, since..at)));
+    }
+
+    /// CPUs on which `task` ran at some point of a span of time, ms.
+    fn within(&self, task: TaskId, ms: std::ops::Range<u64>) -> CpuMask {
+        let meets = |span: &std::ops::Range<u64>| span.start < ms.end * MS && ms.start * MS < span.end;
+        self.ran.iter().filter(|(who, _, span)| *who == task && meets(span)).map(|(_, cpu, _)| *cpu).collect()
+    }
+}
+
+impl Observer for Places {
+    fn event(&mut self, event: &Event) {
+        let EventKind::Switch { next, .. } = event.kind else { return };
+        if let Some((task, since)) = self.since.remove(&event.cpu) {
+            self.ran.push((task, event.cpu, since..event.time));
+        }
+        if let Some(next) = next {
+            self.since.insert(event.cpu, (next, event.time));
+        }
+    }
+}
+
+/// A running thread is moved by the stopper, a waiting one at once, a sleeping one when it wakes; a request is remembered
+/// while the cpuset has nothing of it.
+#[test]
+fn threads_follow_the_cpuset_of_their_group() {
+    let machine = Machine::symmetric(4);
+    let tasks = [
+        hogs("a", 3, ""),
+        "\"sleeper\": { \"taskgroup\": \"/a/in\", \"loop\": -1, \"run\": 500, \"sleep\": 1500 }".into(),
+        "\"picky\": { \"taskgroup\": \"/a\", \"cpus\": [3], \"loop\": -1, \"run\": 500, \"sleep\": 1500 }".into(),
+        "\"manager\": { \"loop\": 1, \"sleep\": 100000, \"cgroup\": { \"ref\": \"/a\", \"cpuset.cpus\": \"0-1\" }, \
+         \"sleep\": 100000, \"cgroup\": { \"ref\": \"/a\", \"cpuset.cpus\": \"2-3\" }, \"sleep\": 100000 }"
+            .into(),
+    ];
+    let cgroups = "\"/a\": { \"cpu.weight\": 100 }, \"/a/in\": { \"cpuset.cpus\": \"0,2\" }";
+    for preset in PRESETS {
+        let workload = read(&tasks.join(", "), cgroups, &machine);
+        let fair = Fair::new(Arc::new(machine.clone()), Features::parse(preset).unwrap(), Options::default()).unwrap();
+        let config = Config { audit_every_ns: 100_000, max_time_ns: 20 * SECOND, ..Config::default() };
+        let mut places = Places::default();
+        let mut engine = Engine::new(Arc::new(machine.clone()), Arc::new(workload), Box::new(fair), config);
+        let outcome = engine.run(&mut [&mut places]).unwrap();
+        places.end(outcome.end);
+        // From two ticks after each change on: a stopper may wait for one.
+        let seen = |task, ms| places.within(task, ms).to_string();
+        assert_eq!([seen(3, 110..200), seen(3, 210..300)], ["0", "2"], "{preset}: sleeper");
+        assert_eq!([seen(4, 10..100), seen(4, 210..300)], ["3", "3"], "{preset}: picky");
+        let within = |task, ms, cpus: &str| {
+            let seen = places.within(task, ms);
+            !seen.is_empty() && seen.minus(&CpuMask::parse_list(cpus).unwrap()).is_empty()
+        };
+        assert!(within(3, 10..100, "0,2"), "{preset}: sleeper has its own within its parent's");
+        assert!(within(4, 110..200, "0-1"), "{preset}: picky has what its group has");
+        assert!((0..3).all(|hog| within(hog, 110..200, "0-1") && within(hog, 210..300, "2-3")), "{preset}: hogs");
+    }
+}
+
+#[test]
+fn an_affinity_outside_of_the_cpuset_ends_the_run() {
+    let machine = Machine::symmetric(4);
+    let tasks = "\"t\": { \"taskgroup\": \"/a\", \"phases\": { \"p\": { \"cpus\": [0], \"loop\": 1, \"run\": 10 }, \
+                 \"q\": { \"cpus\": [2], \"loop\": 1, \"run\": 10 } } }";
+    let workload = read(tasks, "\"/a\": { \"cpuset.cpus\": \"0-1\" }", &machine);
+    let error = run(&machine, &workload, "v6.12").unwrap_err().to_string();
+    assert!(error.contains("asks for CPUs 2 at") && error.contains("its task group `/a` may use only 0-1"), "{error}");
+}

@@ -64,7 +64,7 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
     let grouped = |file: &str, value: &str| {
         refusal(|w| {
             let files = vec![("cpu.weight".into(), "100".into()), (file.into(), value.into())];
-            w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
+            w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files, cpus: None }];
             w.tasks[0].group = Some(0);
         })
     };
@@ -72,12 +72,12 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
     assert_eq!(idle, "task group `/apps`: cpu.idle = `2`; expected 0 or 1");
     let weighed = refusal(|w| {
         let files = vec![("cpu.idle".into(), "1".into()), ("cpu.weight".into(), "100".into())];
-        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
+        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files, cpus: None }];
     });
     assert_eq!(weighed, "task group `/apps`: cpu.weight: it has cpu.idle, and so no other weight");
     let before = refused_by("fair:v6.3", |w| {
         let files = vec![("cpu.idle".into(), "1".into())];
-        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files }];
+        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files, cpus: None }];
     });
     assert_eq!(before, "task group `/apps`: cpu.idle needs a preset from v6.6 on (rq=eevdf)");
     let weighed = grouped("cpu.weight", "0");
@@ -90,6 +90,7 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
             path: "/a".repeat(depth as usize + 1),
             parent: depth.checked_sub(1),
             files: files.clone(),
+            cpus: None,
         };
         w.groups = (0..17).map(group).collect();
     });

@@ -312,8 +312,8 @@ fn a_change_that_the_kernel_refuses_ends_the_process() {
 
 fn in_group(files: &[(&str, &str)]) -> Workload {
     let files = files.iter().map(|(f, v)| (f.to_string(), v.to_string())).collect();
-    let outer = TaskGroup { path: "/a".into(), parent: None, files };
-    let inner = TaskGroup { path: "/a/b".into(), parent: Some(0), files: Vec::new() };
+    let outer = TaskGroup { path: "/a".into(), parent: None, files, cpus: None };
+    let inner = TaskGroup { path: "/a/b".into(), parent: Some(0), files: Vec::new(), cpus: None };
     let mut w = workload(vec![], vec![works("t", 5 * MS / 2)]);
     w.tasks[0].group = Some(1);
     Workload { groups: vec![outer, inner], ..w }

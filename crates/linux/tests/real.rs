@@ -308,3 +308,100 @@ fn a_throttled_group_leaves_with_all_its_tasks() {
         assert!(shares.iter().all(|share| *share > 0.1) && shares[0] + shares[1] < 0.9, "{shares:?}");
     });
 }
+
+/// The CPUs on which each task runs, and from when to when.
+#[derive(Default)]
+struct Places {
+    since: BTreeMap<CpuId, (u32, u64)>,
+    ran: Vec<(u32, CpuId, std::ops::Range<u64>)>,
+}
+
+impl Places {
+    /// The run is over.
+    fn end(&mut self, at: u64) {
+        let open = std::mem::take(&mut self.since).into_iter();
+        self.ran.extend(open.map(|(cpu, (task, since))| (task, cpu, since..at)));
+    }
+
+    /// CPUs on which `task` ran at some point of a span of time, ms.
+    fn within(&self, task: u32, ms: std::ops::Range<u64>) -> CpuMask {
+        let meets = |span: &std::ops::Range<u64>| span.start < ms.end * 1_000_000 && ms.start * 1_000_000 < span.end;
+        self.ran.iter().filter(|(who, _, span)| *who == task && meets(span)).map(|(_, cpu, _)| *cpu).collect()
+    }
+}
+
+impl Observer for Places {
+    fn event(&mut self, event: &Event) {
+        let EventKind::Switch { next, .. } = event.kind else { return };
+        if let Some((task, since)) = self.since.remove(&event.cpu) {
+            self.ran.push((task, event.cpu, since..event.time));
+        }
+        if let Some(next) = next {
+            self.since.insert(event.cpu, (next, event.time));
+        }
+    }
+}
+
+/// As `threads_follow_the_cpuset_of_their_group` of `fair:`: a running task is moved by the stopper, a waiting one at
+/// once, a sleeping one when it wakes.
+#[test]
+fn tasks_follow_the_cpuset_of_their_group() {
+    let Some(library) = library() else { return };
+    alone("tasks_follow_the_cpuset_of_their_group", || {
+        let m = Machine::symmetric(4);
+        let file = r#"{ "cgroups": { "/a": { "cpu.weight": 100 }, "/a/in": { "cpuset.cpus": "0,2" } },
+            "global": { "duration": 1, "calibration": 1000 }, "tasks": {
+            "hog": { "instance": 3, "taskgroup": "/a", "loop": -1, "run": 10000 },
+            "sleeper": { "taskgroup": "/a/in", "loop": -1, "run": 500, "sleep": 1500 },
+            "picky": { "taskgroup": "/a", "cpus": [3], "loop": -1, "run": 500, "sleep": 1500 },
+            "manager": { "loop": 1, "sleep": 100000, "cgroup": { "ref": "/a", "cpuset.cpus": "0-1" },
+                "sleep": 100000, "cgroup": { "ref": "/a", "cpuset.cpus": "2-3" }, "sleep": 100000 } } }"#;
+        let w = fairground_workload::rtapp::import("f.json", file.as_bytes(), &Default::default(), &m).unwrap().0;
+        let kernel = Kernel::load(&library).unwrap();
+        let config = Config { hz: kernel.hz(), audit_every_ns: 100_000, ..Config::default() };
+        let mut places = Places::default();
+        let sched = Linux::new(kernel, die).unwrap();
+        let mut engine = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config);
+        let outcome = engine.run(&mut [&mut places]).unwrap();
+        places.end(outcome.end);
+        // From two ticks after each change on: a stopper may wait for one.
+        let seen = |task, ms| places.within(task, ms).to_string();
+        assert_eq!([seen(3, 120..200), seen(3, 220..300)], ["0", "2"], "sleeper");
+        assert_eq!([seen(4, 20..100), seen(4, 220..300)], ["3", "3"], "picky");
+        let within = |task, ms, cpus: &str| {
+            let seen = places.within(task, ms);
+            !seen.is_empty() && seen.is_subset(&CpuMask::parse_list(cpus).unwrap())
+        };
+        assert!(within(3, 20..100, "0,2"), "sleeper has its own within its parent's");
+        assert!(within(4, 120..200, "0-1"), "picky has what its group has");
+        assert!((0..3).all(|hog| within(hog, 120..200, "0-1") && within(hog, 220..300, "2-3")), "hogs");
+    });
+}
+
+/// Each of 100 running tasks waits for the stopper of its CPU, all at one time.
+#[test]
+fn a_cpuset_of_many_running_tasks_changes() {
+    let Some(library) = library() else { return };
+    alone("a_cpuset_of_many_running_tasks_changes", || {
+        let m = server(200, 1, 0, 1);
+        let file = r#"{ "cgroups": { "/a": { "cpuset.cpus": "0-99" } }, "global": { "duration": 1 }, "tasks": {
+            "hog": { "instance": 100, "taskgroup": "/a", "loop": -1, "run": 10000 },
+            "manager": { "loop": 1, "sleep": 300000, "cgroup": { "ref": "/a", "cpuset.cpus": "100-199" } } } }"#;
+        let w = fairground_workload::rtapp::import("f.json", file.as_bytes(), &Default::default(), &m).unwrap().0;
+        let kernel = Kernel::load(&library).unwrap();
+        let config = Config { hz: kernel.hz(), audit_every_ns: 1_000_000, ..Config::default() };
+        let mut places = Places::default();
+        let sched = Linux::new(kernel, die).unwrap();
+        let mut engine = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config);
+        let outcome = engine.run(&mut [&mut places]).unwrap();
+        places.end(outcome.end);
+        let (before, after) = (CpuMask::parse_list("0-99").unwrap(), CpuMask::parse_list("100-199").unwrap());
+        for hog in 0..100 {
+            assert!(places.within(hog, 10..290).is_subset(&before), "{hog}");
+            let late = places.within(hog, 320..900);
+            assert!(!late.is_empty() && late.is_subset(&after), "{hog}: {late}");
+        }
+        let busy: CpuMask = (0..100).flat_map(|hog| places.within(hog, 200..290).iter().collect::<Vec<_>>()).collect();
+        assert!(busy.count() > 64, "running on {busy}");
+    });
+}

@@ -122,7 +122,7 @@ pub trait Scheduler {
     /// The current task of `cpu` yields. [`Self::schedule`] follows within the instant.
     fn yield_now(&mut self, env: &mut Env, cpu: CpuId, task: TaskId);
 
-    /// A task's attributes change; the caller runs on `cpu`.
+    /// Attributes or CPUs of a live task change: of the current one of `cpu`, on which the caller runs, or of any other.
     fn change(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, change: &Change);
 
     /// A clamp of a task group changes; the caller runs on `cpu`. A scheduler without groups refuses them in

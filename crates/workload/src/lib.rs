@@ -18,6 +18,7 @@
 mod bind;
 pub mod builtin;
 mod clamp;
+mod cpuset;
 mod error;
 mod find;
 pub mod json;
@@ -31,6 +32,7 @@ mod warning;
 
 pub use builtin::{builtins, Builtin};
 pub use clamp::{Clamp, ClampPercent, GroupClamp};
+pub use cpuset::{Cpusets, GroupCpus, CPUSET_FILE};
 pub use error::{FileError, WorkloadError};
 pub use options::{OptionInfo, OptionKind};
 pub use program::*;

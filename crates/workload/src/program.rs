@@ -9,6 +9,7 @@ use fairground_machine::{CpuId, CpuMask};
 use serde::{Deserialize, Serialize};
 
 use crate::clamp::GroupClamp;
+use crate::cpuset::GroupCpus;
 
 /// Number of an object: its index into [`Workload::objects`].
 pub type ObjId = u32;
@@ -146,15 +147,17 @@ pub struct Deadline {
     pub ticks: u64,
 }
 
-/// A task group: a cgroup with the cpu controller.
+/// A task group: a cgroup with the cpu and cpuset controllers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskGroup {
     /// From the root group, e.g. `/a/b`.
     pub path: String,
     /// The group around it, earlier in the list; `None`: the root group.
     pub parent: Option<GroupId>,
-    /// What is written to its files before any thread exists, in order: `("cpu.max", "50000 100000")`.
+    /// What is written to its files of the cpu controller before any thread exists, in order: `("cpu.max", "50000 100000")`.
     pub files: Vec<(String, String)>,
+    /// CPUs of its cpuset at the start (`cpuset.cpus`); `None`: nothing is written.
+    pub cpus: Option<CpuMask>,
 }
 
 /// Threads with which a workload starts.
@@ -483,6 +486,9 @@ pub enum Op {
     SetAffinity(CpuMask),
     /// Writes a clamp of a task group, its own or another.
     SetGroupClamp(GroupClamp),
+    /// Writes the cpuset of a task group, its own or another. Threads of it and of groups within are moved off CPUs
+    /// that they may not use any more.
+    SetGroupCpus(GroupCpus),
     /// Runs the steps up to the matching [`Op::EndLoop`] this many times; `None`: for ever.
     Loop {
         /// Repetitions; 0 skips the body.

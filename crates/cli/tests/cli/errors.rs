@@ -174,6 +174,29 @@ fn a_workload_that_nothing_ends_is_refused_at_once() {
     assert!(succeeds(&format!("workload check {file}:duration=10")).contains("1 thread template, 0 warnings\n"));
 }
 
+/// Each with its line, and in the same words by both.
+#[test]
+fn bad_cpusets_are_refused_by_check_and_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sets.json");
+    let file = path.display();
+    let cases = [
+        ("\"/a\": {\n \"cpuset.cpus\": \"0-9\" }", "", ["sets.json:2:", "0-9", "0 to 7"]),
+        (
+            "\"/a\": { \"cpu.weight\": 100 }",
+            ",\n \"cgroup\": { \"ref\": \"/b\", \"cpuset.cpus\": \"1\" }",
+            ["sets.json:2:", "`/b`, which no task is in", "/a"],
+        ),
+        ("\"/a\": {\n \"cpuset.cpu\": \"0\" }", "", ["sets.json:2:", "`cpuset.cpu`", "`cpuset.cpus`"]),
+    ];
+    for (files, event, parts) in cases {
+        let tasks = format!("\"t\": {{ \"taskgroup\": \"/a\", \"loop\": 1, \"run\": 1000{event} }}");
+        std::fs::write(&path, format!("{{ \"cgroups\": {{ {files} }}, \"tasks\": {{ {tasks} }} }}")).unwrap();
+        refuses(&format!("workload check {file} --machine hikey"), &parts);
+        refuses(&format!("run hikey {file} --sched fair:v6.12"), &parts);
+    }
+}
+
 #[test]
 fn a_duration_that_no_run_may_take_is_refused_where_it_stands() {
     let dir = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fairground_machine::{CpuId, CpuMask, SoftCost};
+use fairground_machine::{CpuId, SoftCost};
 use fairground_workload::{Amount, ClampOdds, GroupClamp, Mark, ObjId, Op, SchedAttr, SpecId};
 
 use super::cache_model::CacheHistory;
@@ -121,6 +121,7 @@ impl Engine {
             Op::DrawUclampMin(ref odds) => self.draw_uclamp_min(cpu, task, phase, odds),
             Op::SetAffinity(mask) => self.set_affinity(cpu, task, phase, mask),
             Op::SetGroupClamp(new) => self.set_group_clamp(cpu, task, phase, new),
+            Op::SetGroupCpus(new) => self.set_group_cpus(cpu, task, phase, new),
             Op::Loop { times: Some(0), end } => Flow::Jump(end),
             Op::Loop { times, .. } => {
                 self.tasks[task as usize].loops.push(times);
@@ -674,21 +675,6 @@ impl Engine {
             attr.uclamp_min = floor_of(odds, drawn);
         }
         self.set_attr(cpu, task, phase, attr)
-    }
-
-    fn set_affinity(&mut self, cpu: CpuId, task: TaskId, phase: u8, mask: CpuMask) -> Flow {
-        if phase == 0 {
-            return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
-        }
-        let mask = mask.and(&self.machine.all_cpus());
-        let class = self.class_of(&mask);
-        let was = std::mem::replace(&mut self.tasks[task as usize].class, class);
-        self.misplacement.remove(self.now, was, cpu);
-        self.misplacement.add(self.now, class, cpu);
-        self.tasks[task as usize].affinity = mask;
-        self.tasks[task as usize].moving_since = (!mask.test(cpu)).then_some(self.now);
-        self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));
-        Flow::Next
     }
 
     fn set_group_clamp(&mut self, cpu: CpuId, task: TaskId, phase: u8, new: GroupClamp) -> Flow {

@@ -27,6 +27,7 @@
 mod cache_model;
 mod clamps;
 mod cpu;
+mod cpusets;
 mod duration_meter;
 mod energy;
 mod freq_limits;
@@ -50,7 +51,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
-use fairground_workload::{Mark, SpecId, Workload, MAX_DURATION_NS, MAX_TASKS};
+use fairground_workload::{Cpusets, Mark, SpecId, Workload, MAX_DURATION_NS, MAX_TASKS};
 use serde::{Deserialize, Serialize};
 
 use crate::checkers::{EventChecker, WasteMeter};
@@ -244,6 +245,7 @@ pub struct Engine {
     reasons_of: Vec<(usize, usize)>,
     /// Steps that threads reached at this instant; stays empty unless an observer wants steps.
     steps: Option<Vec<Step>>,
+    cpusets: Cpusets,
     waste: WasteMeter,
     misplacement: MisplacementMeter,
     meters: Meters,
@@ -312,6 +314,7 @@ impl Engine {
             reasons: Vec::new(),
             reasons_of: Vec::new(),
             steps: None,
+            cpusets: Cpusets::new(&workload.groups, machine.all_cpus()),
             waste: WasteMeter::new(n),
             misplacement: MisplacementMeter::new(&machine),
             meters: Meters::new(machine.cpu_types.len()),
@@ -650,7 +653,7 @@ impl Engine {
         }
         let affinity = match (template.kthread_cpu, template.affinity) {
             (Some(bound), _) => CpuMask::single(bound),
-            (None, mask) => mask.map_or(self.machine.all_cpus(), |m| m.and(&self.machine.all_cpus())),
+            (None, asked) => self.cpusets.allow(template.group, asked),
         };
         let space = template.kthread_cpu.is_none().then_some(space);
         let class = self.class_of(&affinity);
@@ -659,6 +662,7 @@ impl Engine {
             program: Arc::clone(&template.program),
             footprint_kib: template.footprint_kib,
             attr: template.attr,
+            asked: template.affinity,
             affinity,
             class,
             recorded: template.is_recorded(),

@@ -40,6 +40,9 @@ pub(crate) struct Task {
     pub program: Arc<[Op]>,
     pub footprint_kib: u32,
     pub attr: SchedAttr,
+    /// What it asked for by sched_setaffinity, whatever its cpuset allows (user_cpus_ptr).
+    pub asked: Option<CpuMask>,
+    /// The CPUs that it may use.
     pub affinity: CpuMask,
     /// Class of its affinity in the waste meter.
     pub class: usize,
@@ -61,7 +64,7 @@ pub(crate) struct Task {
     pub state: State,
     /// Its run queue, where it last was if asleep.
     pub rq: CpuId,
-    /// When it forbade itself the CPU on which it is.
+    /// When the CPU on which it is was forbidden to it.
     pub moving_since: Option<Time>,
     /// The CPU on which it is current, from switch-in to switch-out.
     pub on_cpu: Option<CpuId>,
@@ -150,6 +153,7 @@ pub(crate) fn unborn() -> Task {
         program: Arc::default(),
         footprint_kib: 0,
         attr: SchedAttr::default(),
+        asked: None,
         affinity: CpuMask::single(0),
         class: 0,
         space: None,

@@ -1,11 +1,12 @@
 //! Parses one event of a phase: its keyword and value.
 
-use fairground_machine::suggest_from;
+use fairground_machine::{suggest_from, Machine};
 
 use super::fields::Fields;
 use super::groups::{self, Groups};
 use super::source::Source;
 use crate::clamp::{Clamp, GroupClamp};
+use crate::cpuset::{GroupCpus, CPUSET_FILE};
 use crate::error::WorkloadError;
 use crate::json::{Member, Node, Span, Value};
 use crate::program::{ClampOdds, Mark};
@@ -25,7 +26,8 @@ pub const EVENTS: &[&str] = &[
 /// `stamp`, `stamp_call`: NAME; `sample`: `{ "since": "birth"|"call"|"stamp", "ref": STAMP, "tally": NAME }`;
 /// `conclude`: TALLY; `enlist`, `call_listed`, `await_listed`: ROSTER;
 /// `serial`: `{ "ref": NAME, "hold": US, "lines": N }`; `draw_clamp`: `{ "util_min": [...], "weight": [...] }`;
-/// `cgroup`: `{ "ref": GROUP, "cpu.uclamp.min": PERCENT, "cpu.uclamp.max": PERCENT }`, written in this order.
+/// `cgroup`: `{ "ref": GROUP, "cpu.uclamp.min": PERCENT, "cpu.uclamp.max": PERCENT, "cpuset.cpus": CPUS }`, written in this
+/// order.
 pub const EXTENSIONS: &[&str] = &[
     "pipe_write",
     "pipe_read",
@@ -95,7 +97,13 @@ pub(super) enum Action {
     CallListed(String),
     AwaitListed(String),
     Serial { lock: String, hold: u64, lines: u32 },
-    Cgroup(Vec<GroupClamp>),
+    Cgroup(Vec<GroupChange>),
+}
+
+/// A file of a task group that is written.
+pub(super) enum GroupChange {
+    Clamp(GroupClamp),
+    Cpus(GroupCpus),
 }
 
 /// From when a sample counts.
@@ -124,6 +132,7 @@ pub(super) fn read(
     word: &'static str,
     m: &Member,
     groups: &mut Groups,
+    machine: &Machine,
 ) -> Result<Event, WorkloadError> {
     if m.value.value == Value::Missing && word != "suspend" {
         let text = format!("`{}` has no value", m.key);
@@ -146,7 +155,7 @@ pub(super) fn read(
         "reap" => reap(source, m)?,
         "sample" => sample(source, m)?,
         "serial" => serial(source, m)?,
-        "cgroup" => cgroup(source, m, groups)?,
+        "cgroup" => cgroup(source, m, groups, machine)?,
         "draw_clamp" => draw_clamp(source, m)?,
         _ => named(source, word, m)?,
     };
@@ -331,8 +340,8 @@ fn serial(source: &mut Source, m: &Member) -> Result<Action, WorkloadError> {
     Ok(Action::Serial { lock, hold, lines })
 }
 
-/// Clamps of a group that change while threads run; its other files are set in the section `cgroups`.
-fn cgroup(source: &mut Source, m: &Member, groups: &mut Groups) -> Result<Action, WorkloadError> {
+/// Clamps and CPUs of a group that change while threads run; its other files are set in the section `cgroups`.
+fn cgroup(source: &mut Source, m: &Member, groups: &mut Groups, machine: &Machine) -> Result<Action, WorkloadError> {
     let mut parts = Parts::parse(source, m)?;
     let path = parts.string(source, "ref")?.unwrap_or_default();
     let Some(group) = groups.id_of(source, &path, m.value.span)? else {
@@ -342,14 +351,18 @@ fn cgroup(source: &mut Source, m: &Member, groups: &mut Groups) -> Result<Action
     let mut changes = Vec::new();
     for clamp in [Clamp::Min, Clamp::Max] {
         if let Some(value) = parts.keys.get(clamp.file()) {
-            changes.push(GroupClamp { group, clamp, value: groups::clamp(source, value)? });
+            let value = groups::clamp(source, value)?;
+            changes.push(GroupChange::Clamp(GroupClamp { group, clamp, value }));
         }
+    }
+    if let Some(value) = parts.keys.get(CPUSET_FILE) {
+        changes.push(GroupChange::Cpus(GroupCpus { group, cpus: groups::cpus(source, value, machine)? }));
     }
     if changes.is_empty() {
         let text = format!("`{}` writes nothing", m.key);
-        return Err(source.error(m.value.span, text, "expected `cpu.uclamp.min` or `cpu.uclamp.max`"));
+        return Err(source.error(m.value.span, text, "expected `cpu.uclamp.min`, `cpu.uclamp.max` or `cpuset.cpus`"));
     }
-    parts.finish(source, &["ref", Clamp::Min.file(), Clamp::Max.file()]);
+    parts.finish(source, &["ref", Clamp::Min.file(), Clamp::Max.file(), CPUSET_FILE]);
     Ok(Action::Cgroup(changes))
 }
 

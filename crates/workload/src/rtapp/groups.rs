@@ -1,23 +1,32 @@
 //! The section `cgroups`, ours: what is written to the files of task groups, which rt-app leaves to a script.
 //!
 //! ```json
-//! "cgroups": { "/a": { "cpu.weight": 300, "cpu.max": "50000 100000" } }
+//! "cgroups": { "/a": { "cpu.weight": 300, "cpu.max": "50000 100000", "cpuset.cpus": "0-3" } }
 //! ```
 //!
 //! A group that a task names as its `taskgroup` needs no entry here: like rt-app, we make it, with its parents.
 
-use fairground_machine::suggest_from;
+use fairground_machine::{suggest_from, CpuMask, Machine};
 
 use super::fields::Fields;
 use super::source::Source;
 use crate::clamp::ClampPercent;
+use crate::cpuset::CPUSET_FILE;
 use crate::error::WorkloadError;
 use crate::json::{Member, Span, Value};
 use crate::program::{GroupId, TaskGroup};
 
-/// Files of the cpu controller that can be written.
-const FILES: &[&str] =
-    &["cpu.weight", "cpu.weight.nice", "cpu.max", "cpu.max.burst", "cpu.idle", "cpu.uclamp.min", "cpu.uclamp.max"];
+/// Files that can be written.
+const FILES: &[&str] = &[
+    "cpu.weight",
+    "cpu.weight.nice",
+    "cpu.max",
+    "cpu.max.burst",
+    "cpu.idle",
+    "cpu.uclamp.min",
+    "cpu.uclamp.max",
+    CPUSET_FILE,
+];
 /// More groups than this in one file are taken for a mistake: each costs a run queue on every CPU.
 const MAX_GROUPS: usize = 1000;
 /// Longest path of a group, bytes: the kernel's PATH_MAX.
@@ -31,7 +40,7 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Reads the section. Without a section there is no group yet.
-    pub fn read(source: &mut Source, section: Option<&Member>) -> Result<Groups, WorkloadError> {
+    pub fn read(source: &mut Source, section: Option<&Member>, machine: &Machine) -> Result<Groups, WorkloadError> {
         let mut groups = Groups::default();
         let Some(section) = section else { return Ok(groups) };
         let mut paths = Fields::parse(source, &section.value, "`cgroups`")?;
@@ -41,8 +50,11 @@ impl Groups {
             };
             let mut files = Fields::parse(source, &member.value, &format!("group `{path}`"))?;
             for (name, value) in files.take(|_| true) {
-                let file = file(source, &name, value)?;
-                groups.list[group as usize].files.push(file);
+                let made = &mut groups.list[group as usize];
+                match name.as_str() {
+                    CPUSET_FILE => made.cpus = Some(cpus(source, value, machine)?),
+                    _ => made.files.push(file(source, &name, value)?),
+                }
             }
         }
         Ok(groups)
@@ -83,7 +95,7 @@ impl Groups {
     }
 
     fn add(&mut self, path: &str, parent: Option<GroupId>) -> usize {
-        self.list.push(TaskGroup { path: path.into(), parent, files: Vec::new() });
+        self.list.push(TaskGroup { path: path.into(), parent, files: Vec::new(), cpus: None });
         self.list.len() - 1
     }
 
@@ -99,6 +111,17 @@ pub(super) fn clamp(source: &Source, member: &Member) -> Result<ClampPercent, Wo
     ClampPercent::parse(&value).ok_or_else(bad)
 }
 
+/// What is written to a cpuset: CPUs of the machine, one at least.
+pub(super) fn cpus(source: &Source, member: &Member, machine: &Machine) -> Result<CpuMask, WorkloadError> {
+    let value = text(source, member)?;
+    let last = machine.nr_cpus().saturating_sub(1);
+    let known = |cpus: &CpuMask| !cpus.is_empty() && cpus.minus(&machine.all_cpus()).is_empty();
+    CpuMask::parse_list(&value).ok().filter(known).ok_or_else(|| {
+        let text = format!("`{}` is `{value}`", member.key);
+        source.error(member.value.span, text, format!("expected CPUs of 0 to {last}, as in \"0-3,5\""))
+    })
+}
+
 /// As one writes it to a file.
 fn text(source: &Source, member: &Member) -> Result<String, WorkloadError> {
     match &member.value.value {
@@ -112,7 +135,12 @@ fn file(source: &Source, name: &str, member: &Member) -> Result<(String, String)
     if !FILES.contains(&name) {
         let help = suggest_from(name, "the files are:", FILES.iter().copied());
         let text = format!("no file `{name}` in a task group");
-        return Err(source.error_with_help(member.key_span, text, "expected a file of the cpu controller", Some(help)));
+        return Err(source.error_with_help(
+            member.key_span,
+            text,
+            "expected a file of the cpu or cpuset controller",
+            Some(help),
+        ));
     }
     let value = text(source, member)?;
     match refusal(name, &value) {

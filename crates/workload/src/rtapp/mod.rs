@@ -176,7 +176,7 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
     let Some(tasks) = top.get("tasks") else {
         return Err(without_tasks(&source, &document.root, &top));
     };
-    let mut groups = Groups::read(&mut source, top.get("cgroups"))?;
+    let mut groups = Groups::read(&mut source, top.get("cgroups"), machine)?;
     let tasks = task::read_all(&mut source, &tasks.value, &global, &mut groups, machine)?;
     let devices = interrupts::read(&mut source, top.get("interrupts"), machine)?;
     let frequency_caps = thermal_caps::read(&mut source, top.get("thermal_caps"), machine)?;

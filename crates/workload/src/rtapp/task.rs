@@ -227,7 +227,7 @@ fn read_phase(
     let found = keys.take(|key| event::word_of(key).is_some());
     let events: Result<Vec<Event>, WorkloadError> = found
         .into_iter()
-        .filter_map(|(key, m)| event::word_of(&key).map(|word| event::read(source, word, m, groups)))
+        .filter_map(|(key, m)| event::word_of(&key).map(|word| event::read(source, word, m, groups, machine)))
         .collect();
     let events = events?;
     if events.is_empty() {

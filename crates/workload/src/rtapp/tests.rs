@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::clamp::{Clamp, ClampPercent, GroupClamp};
+use crate::cpuset::GroupCpus;
 use crate::program::*;
 use crate::testing::small_machine;
 
@@ -592,7 +593,7 @@ fn threads_are_born_into_their_task_groups() {
         "root": { "taskgroup": "/", "run": 1 }, "none": { "run": 1 } } }"#,
     );
     assert_eq!(w.tasks.iter().map(|t| t.group).collect::<Vec<_>>(), [Some(0), Some(2), None, None]);
-    let group = |path: &str, parent, files| TaskGroup { path: path.into(), parent, files };
+    let group = |path: &str, parent, files| TaskGroup { path: path.into(), parent, files, cpus: None };
     let settings = [("cpu.weight", "300"), ("cpu.max", "50000 100000")].map(|(f, v)| (f.into(), v.into()));
     let expected = [group("/a", None, settings.into()), group("/b", None, vec![]), group("/b/c", Some(1), vec![])];
     assert_eq!(w.groups, expected);
@@ -746,4 +747,26 @@ fn the_log_has_the_rounds_of_phases_with_what_they_ask_for() {
         warnings.iter().all(|w| !["log_basename", "cumulative_slack"].contains(&w.subject.as_str())),
         "{warnings:?}"
     );
+}
+
+#[test]
+fn cpusets_are_set_at_the_start_and_written_by_threads() {
+    let file = |section: &str, event: &str| {
+        format!(
+            r#"{{ "cgroups": {{ "/a": {{ {section} }} }}, "tasks": {{
+        "t": {{ "taskgroup": "/a/b", "loop": 1, "run": 1, "cgroup": {{ {event} }} }} }} }}"#
+        )
+    };
+    let mask = |text: &str| CpuMask::parse_list(text).unwrap();
+    let (w, warnings) = read(&file(r#""cpuset.cpus": "0-1,3""#, r#""ref": "/a/b", "cpuset.cpus": 3"#));
+    assert_eq!(w.groups.iter().map(|g| g.cpus).collect::<Vec<_>>(), [Some(mask("0-1,3")), None]);
+    let written: Vec<&Op> = w.tasks[0].program.iter().filter(|op| matches!(op, Op::SetGroupCpus(_))).collect();
+    assert_eq!(written, [&Op::SetGroupCpus(GroupCpus { group: 1, cpus: mask("3") })]);
+    assert_eq!(lines(&warnings, WarningKind::Ignored), []);
+    for bad in [r#""""#, r#""2-9""#, r#""3-1""#, r#""all""#, "[0]"] {
+        assert!(refused(&file(&format!(r#""cpuset.cpus": {bad}"#), "")).contains("cpuset.cpus"), "{bad}");
+        let event = format!(r#""ref": "/a", "cpuset.cpus": {bad}"#);
+        assert!(refused(&file("", &event)).contains("cpuset.cpus"), "{bad}");
+    }
+    assert!(refused(&file("", r#""ref": "/", "cpuset.cpus": "0""#)).contains("names no group"));
 }

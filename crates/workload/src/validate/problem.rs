@@ -81,6 +81,38 @@ pub enum Problem {
         /// Index of the task group that does not exist.
         group: GroupId,
     },
+    /// A cpuset without a CPU, or with one that the machine lacks.
+    #[error("cpuset.cpus of `{path}` is `{mask}`, not CPUs of 0 to {last}")]
+    BadCpuset {
+        /// Path of the task group.
+        path: String,
+        /// Step at which it is written; `None`: at the start.
+        step: Option<Step>,
+        /// What is written.
+        mask: Box<CpuMask>,
+        /// Highest CPU id of the machine.
+        last: CpuId,
+    },
+    /// A cpuset is written of a group that no thread is ever in.
+    #[error("`{task}` writes cpuset.cpus of `{path}`, which no task is in")]
+    EmptyCpuset {
+        /// Name of the thread template.
+        task: String,
+        /// Step at which it is written.
+        step: Option<Step>,
+        /// Path of the task group.
+        path: String,
+        /// How to correct it, with the nearest path.
+        help: String,
+    },
+    /// A per-CPU kernel thread in a group with a cpuset, which the kernel refuses.
+    #[error("`{task}` is a kernel thread of one CPU, and its task group `{path}` has a cpuset")]
+    KthreadInCpuset {
+        /// Name of the thread template.
+        task: String,
+        /// Path of the task group.
+        path: String,
+    },
     /// A value is outside its range.
     #[error("{what} of `{subject}` is {value}, not in {min}..={max}")]
     OutOfRange {
@@ -239,6 +271,7 @@ impl Problem {
             NoThreads
             | NoSuchGroup { .. }
             | NoSuchCpu { .. }
+            | KthreadInCpuset { .. }
             | TooManyTasks { .. }
             | SplitsClock { .. }
             | CapTooLow { .. }
@@ -250,6 +283,8 @@ impl Problem {
             | NoSuchTask { step, .. }
             | OutOfRange { step, .. }
             | ClampsCross { step, .. }
+            | BadCpuset { step, .. }
+            | EmptyCpuset { step, .. }
             | NoCpuAllowed { step, .. }
             | TimeOverflow { step, .. } => *step,
             BadLoop { step, .. }
@@ -279,7 +314,11 @@ impl Problem {
             | NoSuchGroup { .. }
             | BadLoop { .. } => "programs are built with ProgramBuilder; indices point into the workload's lists",
             OutOfRange { .. } | ClampsCross { .. } => "the kernel would refuse this value",
-            NoSuchCpu { .. } | NoCpuAllowed { .. } => "choose CPUs of this machine, or another machine",
+            EmptyCpuset { help, .. } => help,
+            KthreadInCpuset { .. } => "put it into another task group, or into none",
+            NoSuchCpu { .. } | NoCpuAllowed { .. } | BadCpuset { .. } => {
+                "choose CPUs of this machine, or another machine"
+            }
             SplitsClock { .. } => "cap all CPUs of a clock together",
             CapBackwards { .. } => "let it end after it begins, or leave `to` out",
             CapTooLow { .. } => "choose that operating point or a higher one",

@@ -1,8 +1,9 @@
 //! Checks each value by itself: references, ranges, CPUs.
 
-use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_machine::{suggest_from, CpuId, CpuMask, Machine};
 
 use super::{Problem, Remark, Step, Subject, MAX_TIME_NS};
+use crate::cpuset::Cpusets;
 use crate::program::*;
 use crate::warning::WarningKind;
 
@@ -126,6 +127,7 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     w.groups.iter().enumerate().try_for_each(|(known, g)| group(&g.path, g.parent, known))?;
     w.tasks.iter().try_for_each(|t| group(&t.name, t.group, w.groups.len()))?;
     w.tasks.iter().try_for_each(|t| task(t, machine))?;
+    cpusets(w, machine)?;
     w.start.iter().try_for_each(|s| start(w, s, machine))?;
     w.irqs.iter().try_for_each(|i| irq(w, i, machine))?;
     w.frequency_caps.iter().try_for_each(|c| frequency_cap(c, machine))?;
@@ -181,6 +183,49 @@ fn group(subject: &str, group: Option<GroupId>, known: usize) -> Result<(), Prob
         None => Ok(()),
         Some(group) => Err(Problem::NoSuchGroup { subject: subject.into(), group }),
     }
+}
+
+/// The cpusets of the start, and who is in a group that has one then or later.
+fn cpusets(w: &Workload, machine: &Machine) -> Result<(), Problem> {
+    let written = w.groups.iter().filter_map(|g| g.cpus.as_ref().map(|cpus| (g, cpus)));
+    written.into_iter().try_for_each(|(g, cpus)| cpuset(&g.path, None, cpus, machine))?;
+    let mut sets = Cpusets::new(&w.groups, machine.all_cpus());
+    for (_, op) in w.steps() {
+        match op {
+            Op::SetGroupCpus(new) if (new.group as usize) < w.groups.len() => drop(sets.write(new)),
+            _ => {}
+        }
+    }
+    let bound = w.tasks.iter().find(|t| t.kthread_cpu.is_some() && sets.is_limited(t.group));
+    match bound.and_then(|t| Some((t, t.group?))) {
+        None => Ok(()),
+        Some((t, group)) => {
+            Err(Problem::KthreadInCpuset { task: t.name.clone(), path: w.groups[group as usize].path.clone() })
+        }
+    }
+}
+
+fn cpuset(path: &str, step: Option<Step>, mask: &CpuMask, machine: &Machine) -> Result<(), Problem> {
+    if !mask.is_empty() && mask.minus(&machine.all_cpus()).is_empty() {
+        return Ok(());
+    }
+    let last = machine.nr_cpus().saturating_sub(1) as CpuId;
+    Err(Problem::BadCpuset { path: path.into(), step, mask: Box::new(*mask), last })
+}
+
+/// Whether some thread is in the group or in one within it.
+fn has_threads(w: &Workload, group: GroupId, at: &ValueLocation) -> Result<(), Problem> {
+    let is_within = |path: &str, of: &str| path == of || path.strip_prefix(of).is_some_and(|p| p.starts_with('/'));
+    let path = &w.groups[group as usize].path;
+    let used = w.tasks.iter().filter_map(|t| t.group).map(|g| w.groups[g as usize].path.as_str());
+    if used.clone().any(|inner| is_within(inner, path)) {
+        return Ok(());
+    }
+    let help = match used.clone().next() {
+        None => "give a task that `taskgroup`".into(),
+        Some(_) => suggest_from(path, "tasks are in:", used),
+    };
+    Err(Problem::EmptyCpuset { task: at.subject.into(), step: at.step, path: path.clone(), help })
 }
 
 fn task(t: &TaskSpec, machine: &Machine) -> Result<(), Problem> {
@@ -264,6 +309,10 @@ fn op_objects(w: &Workload, op: &Op, at: &ValueLocation) -> Result<(), Problem> 
         Op::BarrierWait(b) => at.object(w, *b, "barrier"),
         Op::SemWait(s) | Op::SemPost(s) | Op::Rouse { sem: s, .. } => at.object(w, *s, "semaphore"),
         Op::SetGroupClamp(new) => group(at.subject, Some(new.group), w.groups.len()),
+        Op::SetGroupCpus(new) => {
+            group(at.subject, Some(new.group), w.groups.len())?;
+            has_threads(w, new.group, at)
+        }
         Op::Spawn { spec, .. } if *spec as usize >= w.tasks.len() => {
             Err(Problem::NoSuchTask { step: at.step, spec: *spec })
         }
@@ -313,6 +362,7 @@ fn op_ranges(w: &Workload, op: &Op, at: &ValueLocation, machine: &Machine) -> Re
         }
         Op::SetAttr(a) => at.attr(*a),
         Op::SetGroupClamp(new) => at.range(new.clamp.file(), new.value.hundredths, 0, MAX_PERCENT),
+        Op::SetGroupCpus(new) => cpuset(&w.groups[new.group as usize].path, at.step, &new.cpus, machine),
         Op::DrawUclampMin(odds) => clamp_odds(w, odds, at),
         Op::SetAffinity(mask) => at.affinity(mask, machine),
         _ => Ok(()),
@@ -338,6 +388,7 @@ fn clamp_odds(w: &Workload, odds: &[ClampOdds], at: &ValueLocation) -> Result<()
 
 /// Affinities that name some CPUs the machine has and some it has not.
 pub(super) fn remarks(w: &Workload, machine: &Machine, out: &mut Vec<Remark>) {
+    let mut strays = Vec::new();
     let mut look = |task: &TaskSpec, place: Subject, mask: &CpuMask| {
         let absent = mask.minus(&machine.all_cpus());
         if !absent.is_empty() {
@@ -345,7 +396,18 @@ pub(super) fn remarks(w: &Workload, machine: &Machine, out: &mut Vec<Remark>) {
             out.push(Remark { kind: WarningKind::Suspicious, place, subject: task.name.clone(), message });
         }
     };
+    let sets = Cpusets::new(&w.groups, machine.all_cpus());
     for (spec, t) in w.tasks.iter().enumerate() {
+        let (asked, group) = (t.affinity.unwrap_or(machine.all_cpus()), sets.effective(t.group));
+        if !asked.intersects(&group) && t.kthread_cpu.is_none() {
+            let message = format!("asks for CPUs {asked}, of which its task group may use none: it starts on {group}");
+            strays.push(Remark {
+                kind: WarningKind::Suspicious,
+                place: Subject::Task(spec as SpecId),
+                subject: t.name.clone(),
+                message,
+            });
+        }
         t.affinity.iter().for_each(|mask| look(t, Subject::Task(spec as SpecId), mask));
     }
     for (step, op) in w.steps() {
@@ -353,4 +415,5 @@ pub(super) fn remarks(w: &Workload, machine: &Machine, out: &mut Vec<Remark>) {
             look(&w.tasks[step.spec as usize], Subject::Step(step), mask);
         }
     }
+    out.append(&mut strays);
 }

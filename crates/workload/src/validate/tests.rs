@@ -4,6 +4,7 @@ use fairground_machine::CpuMask;
 
 use super::*;
 use crate::clamp::{Clamp, ClampPercent, GroupClamp};
+use crate::cpuset::GroupCpus;
 use crate::program::*;
 use crate::testing::small_machine;
 
@@ -48,7 +49,7 @@ fn problem(w: &Workload) -> Problem {
 
 #[test]
 fn task_groups_must_exist_before_what_is_in_them() {
-    let group = |parent| TaskGroup { path: "/a".into(), parent, files: Vec::new() };
+    let group = |parent| TaskGroup { path: "/a".into(), parent, files: Vec::new(), cpus: None };
     let mut w = Workload { groups: vec![group(None), group(Some(0))], ..workload(&[], &[&[RUN]]) };
     w.tasks[0].group = Some(1);
     assert_eq!(check(&w), Ok(vec![]));
@@ -57,6 +58,78 @@ fn task_groups_must_exist_before_what_is_in_them() {
     w.tasks[0].group = None;
     w.groups[0].parent = Some(1);
     assert!(matches!(problem(&w), Problem::NoSuchGroup { group: 1, .. }));
+}
+
+/// Two groups, `/a` and `/a/b`; the only task is in the inner one.
+fn in_cpusets(outer: Option<&str>, inner: Option<&str>, program: &[Op]) -> Workload {
+    let mask = |text: &str| CpuMask::parse_list(text).unwrap();
+    let group = |path: &str, parent, cpus: Option<&str>| TaskGroup {
+        path: path.into(),
+        parent,
+        files: Vec::new(),
+        cpus: cpus.map(mask),
+    };
+    let groups = vec![group("/a", None, outer), group("/a/b", Some(0), inner)];
+    let mut w = Workload { groups, ..workload(&[], &[program]) };
+    w.tasks[0].group = Some(1);
+    w
+}
+
+#[test]
+fn cpusets_have_cpus_of_the_machine() {
+    assert_eq!(check(&in_cpusets(Some("0-3"), Some("2"), &[RUN])), Ok(vec![]));
+    for bad in ["", "3-4"] {
+        let found = problem(&in_cpusets(None, Some(bad), &[RUN]));
+        assert_eq!(found.to_string(), format!("cpuset.cpus of `/a/b` is `{bad}`, not CPUs of 0 to 3"));
+        assert_eq!(found.step(), None);
+        let cpus = CpuMask::parse_list(bad).unwrap();
+        let found = problem(&in_cpusets(None, None, &[RUN, Op::SetGroupCpus(GroupCpus { group: 0, cpus })]));
+        assert_eq!(found.to_string(), format!("cpuset.cpus of `/a` is `{bad}`, not CPUs of 0 to 3"));
+        assert_eq!(found.step(), Some(Step { spec: 0, op: 1 }));
+    }
+}
+
+#[test]
+fn a_cpuset_is_written_for_threads() {
+    let write = |group| Op::SetGroupCpus(GroupCpus { group, cpus: CpuMask::single(1) });
+    assert!(matches!(problem(&in_cpusets(None, None, &[write(2)])), Problem::NoSuchGroup { group: 2, .. }));
+    assert_eq!(check(&in_cpusets(None, None, &[RUN, write(0), write(1)])), Ok(vec![]));
+    let mut w = in_cpusets(None, None, &[RUN, write(1)]);
+    w.tasks[0].group = Some(0);
+    let found = problem(&w);
+    assert_eq!(found.to_string(), "`t` writes cpuset.cpus of `/a/b`, which no task is in");
+    w.tasks[0].group = None;
+    assert!(matches!(problem(&w), Problem::EmptyCpuset { .. }));
+}
+
+/// Whether the cpuset is its own, that of a group around it, or comes only later.
+#[test]
+fn a_kernel_thread_of_one_cpu_has_no_cpuset() {
+    let bound = |mut w: Workload| {
+        w.tasks[0].kthread_cpu = Some(1);
+        w
+    };
+    assert_eq!(check(&bound(in_cpusets(None, None, &[RUN]))), Ok(vec![]));
+    let write = Op::SetGroupCpus(GroupCpus { group: 0, cpus: CpuMask::single(1) });
+    for w in [
+        in_cpusets(None, Some("1"), &[RUN]),
+        in_cpusets(Some("0-3"), None, &[RUN]),
+        in_cpusets(None, None, &[RUN, write]),
+    ] {
+        let found = problem(&bound(w));
+        let expected = "`t` is a kernel thread of one CPU, and its task group `/a/b` has a cpuset";
+        assert_eq!(found.to_string(), expected);
+    }
+}
+
+#[test]
+fn a_task_that_asks_for_what_its_cpuset_lacks_is_remarked() {
+    let mut w = in_cpusets(Some("0-1"), None, &[RUN]);
+    w.tasks[0].affinity = Some(CpuMask::parse_list("1-2").unwrap());
+    assert_eq!(check(&w), Ok(vec![]));
+    w.tasks[0].affinity = Some(CpuMask::parse_list("2-3").unwrap());
+    let remark = "asks for CPUs 2-3, of which its task group may use none: it starts on 0-1";
+    assert_eq!(check(&w), Ok(vec![remark.into()]));
 }
 
 const RUN: Op = Op::Run(Amount::fixed(1000));
@@ -111,7 +184,7 @@ fn values_must_be_what_the_kernel_takes() {
     let value = ClampPercent { hundredths: 10_001 };
     let mut w = workload(&[], &[&[Op::SetGroupClamp(GroupClamp { group: 0, clamp: Clamp::Max, value })]]);
     assert!(matches!(problem(&w), Problem::NoSuchGroup { group: 0, .. }));
-    w.groups = vec![TaskGroup { path: "/a".into(), parent: None, files: Vec::new() }];
+    w.groups = vec![TaskGroup { path: "/a".into(), parent: None, files: Vec::new(), cpus: None }];
     assert_eq!(problem(&w).to_string(), "cpu.uclamp.max of `t` is 10001, not in 0..=10000");
     let op = Op::TimerWait { timer: 1, period_ns: 0, relative: true };
     assert!(problem(&workload(&pipe, &[&[op]])).to_string().starts_with("period in ns of `t` is 0"));

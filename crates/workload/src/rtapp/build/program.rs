@@ -7,7 +7,7 @@ use super::{Action, Build, Event, Program, Source, Task};
 use crate::error::WorkloadError;
 use crate::json::Span;
 use crate::program::{Amount, ObjId, Op, Report, SchedAttr, Since};
-use crate::rtapp::event::SampledSince;
+use crate::rtapp::event::{GroupChange, SampledSince};
 use crate::rtapp::log::{LoggedEvent, LoggedStep};
 use crate::rtapp::sched;
 use crate::warning::WarningKind;
@@ -162,7 +162,10 @@ impl Build<'_> {
             Action::Reap { all: true } => out.push(Op::WaitChildren, span),
             Action::Reap { all: false } => out.push(Op::WaitChild, span),
             Action::Execve => out.push(Op::Exec, span),
-            Action::Cgroup(changes) => changes.iter().for_each(|new| out.push(Op::SetGroupClamp(*new), span)),
+            Action::Cgroup(changes) => changes.iter().for_each(|new| match new {
+                GroupChange::Clamp(new) => out.push(Op::SetGroupClamp(*new), span),
+                GroupChange::Cpus(new) => out.push(Op::SetGroupCpus(*new), span),
+            }),
             Action::Mark(mark) => out.push(Op::Mark(*mark), span),
             Action::Fork(name) => {
                 if let Some(spec) = self.forked.get(name) {
