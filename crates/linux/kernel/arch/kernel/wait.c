@@ -9,14 +9,11 @@
 #include "sim.h"
 #include "wait.h"
 
-#define WAITERS 64
-
 struct waiter {
 	void *stack;		/* see host/stack.c */
 	void (*fn)(void *arg);
 	void *arg;
-	bool busy;
-	struct list_head node;	/* in waiting, oldest first */
+	struct list_head node;	/* in waiting, oldest first, or in idle */
 };
 
 void *ks_stack_new(void);
@@ -24,38 +21,40 @@ void ks_stack_run(void *stack, void (*fn)(void *arg), void *arg);
 void ks_stack_leave(void *stack);
 void ks_stack_resume(void *stack);
 
-static struct waiter waiters[WAITERS];
 static struct waiter *running;
 static LIST_HEAD(waiting);
+/* Those whose call has returned. They are reused; there are as many as ever waited at once: a cpuset may change for one
+ * running task of each CPU, and again before the stoppers have come.
+ */
+static LIST_HEAD(idle);
 
 static void run_waiter(void *arg)
 {
 	struct waiter *w = arg;
 
 	w->fn(w->arg);
-	w->busy = false;
+	list_add(&w->node, &idle);
 }
 
-static struct waiter *free_waiter(void)
+static struct waiter *take_waiter(void)
 {
-	struct waiter *w;
+	struct waiter *w = list_first_entry_or_null(&idle, struct waiter, node);
 
-	for (w = waiters; w < waiters + WAITERS; w++) {
-		if (w->busy)
-			continue;
-		if (!w->stack)
-			w->stack = ks_stack_new();
+	if (w) {
+		list_del(&w->node);
 		return w;
 	}
-	ks_fault(KS_FAULT_HOST, "too many calls wait for stoppers at once");
-	return NULL;
+	w = kzalloc(sizeof(*w), GFP_KERNEL);
+	w->stack = ks_stack_new();
+	return w;
 }
 
 void ks_may_wait(void (*fn)(void *arg), void *arg)
 {
-	struct waiter *w = free_waiter();
+	struct waiter *w = take_waiter();
 
-	*w = (struct waiter){ .stack = w->stack, .fn = fn, .arg = arg, .busy = true };
+	w->fn = fn;
+	w->arg = arg;
 	running = w;
 	ks_stack_run(w->stack, run_waiter, w);
 	running = NULL;
