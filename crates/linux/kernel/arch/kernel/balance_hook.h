@@ -9,8 +9,6 @@
 #include <linux/stop_machine.h>
 #include "hooked.h"
 
-#define KS_TYPE_int ~, KS_DEFINITION,
-
 /* Older and newer names of the same functions. */
 #define load_balance(a, ...) KS_HOOKED(KS_TYPE_##a, balance_rq)(a, __VA_ARGS__)
 #define sched_balance_rq(a, ...) KS_HOOKED(KS_TYPE_##a, balance_rq)(a, __VA_ARGS__)

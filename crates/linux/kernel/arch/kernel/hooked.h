@@ -13,6 +13,7 @@
 #ifndef KS_HOOKED_H
 #define KS_HOOKED_H
 
+#define KS_TYPE_int ~, KS_DEFINITION,
 #define KS_TYPE_u64 ~, KS_DEFINITION,
 #define KS_TYPE_struct ~, KS_DEFINITION,
 #define KS_TYPE_unsigned ~, KS_DEFINITION,

@@ -11,6 +11,9 @@ static noinline void hook_set_task_cpu(const char *caller, struct task_struct *p
 #define set_task_cpu(a, ...) KS_HOOKED(KS_TYPE_##a, set_task_cpu)(a, __VA_ARGS__)
 void tree_set_task_cpu(struct task_struct *p, unsigned int cpu);
 
+static noinline int hook_select_fallback_rq(const char *caller, int cpu, struct task_struct *p);
+#define select_fallback_rq(a, ...) KS_HOOKED(KS_TYPE_##a, select_fallback_rq)(a, __VA_ARGS__)
+
 /* schedule(void) is the definition, schedule() a call. */
 #define schedule(a) KS_SCHEDULE_##a
 #define KS_SCHEDULE_void tree_schedule(void)
@@ -21,6 +24,7 @@ static void ks_schedule_if_allowed(void);
 #include "../../../kernel/sched/core.c"
 
 #undef set_task_cpu
+#undef select_fallback_rq
 #undef schedule
 
 static void ks_schedule_if_allowed(void)
@@ -43,6 +47,14 @@ void set_task_cpu(struct task_struct *p, unsigned int cpu)
 static void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigned int cpu)
 {
 	set_task_cpu(p, cpu);
+}
+
+static int hook_select_fallback_rq(const char *caller, int cpu, struct task_struct *p)
+{
+	int to = tree_select_fallback_rq(cpu, p);
+
+	ks_fell_back(p, to);
+	return to;
 }
 
 /* As set_load_weight(), whose arguments differ between trees, does for a new task. */

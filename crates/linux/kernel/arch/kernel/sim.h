@@ -174,6 +174,7 @@ static inline u32 ks_look_as(u32 kind)
 /* KS_CAUSE_*: reported with the migrations that happen while it is set. */
 extern u32 ks_cause;
 void ks_task_moves(struct task_struct *p, int to);
+void ks_fell_back(const struct task_struct *p, int cpu);
 void ks_watch_classes(void);
 /* The task that was last reported to the host as enqueued. */
 extern struct task_struct *ks_told;

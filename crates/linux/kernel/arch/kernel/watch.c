@@ -114,6 +114,37 @@ static u32 looks_of(u32 kind)
 	return sched_energy_enabled() ? KS_WORK_PROBE : KS_NR_WORKS;
 }
 
+/*
+ * The class has chosen for this task a CPU that is not allowed or not active; the report waits for the one that
+ * select_fallback_rq() takes instead.
+ */
+static struct ks_placement unfit;
+static const struct task_struct *unfit_task;
+
+static void report_placed(struct ks_placement *placement)
+{
+	ks_call(placed, placement);
+	/* The tree sets a child's CPU without set_task_cpu(). */
+	if (placement->kind == KS_FORK && placement->chosen != placement->prev)
+		ks_call(work, KS_WORK_MIGRATE, 1);
+}
+
+/* select_fallback_rq() has chosen this CPU for p. */
+void ks_fell_back(const struct task_struct *p, int cpu)
+{
+	if (p != unfit_task)
+		return;
+	unfit_task = NULL;
+	unfit.chosen = cpu;
+	report_placed(&unfit);
+}
+
+/* As is_cpu_allowed() for tasks of user space. */
+static bool is_fit(const struct task_struct *p, int cpu)
+{
+	return p->flags & PF_KTHREAD || (cpumask_test_cpu(cpu, p->cpus_ptr) && cpu_active(cpu));
+}
+
 static int watch_select(struct task_struct *p, int prev, KS_SELECT_ARGUMENTS)
 {
 	struct ks_placement placement = {
@@ -139,10 +170,13 @@ static int watch_select(struct task_struct *p, int prev, KS_SELECT_ARGUMENTS)
 	ks_look_as(look);
 	placement.probes = probes;
 	placement.group_cpus = group_cpus;
-	ks_call(placed, &placement);
-	/* The tree sets a child's CPU without set_task_cpu(). */
-	if (placement.kind == KS_FORK && placement.chosen != prev)
-		ks_call(work, KS_WORK_MIGRATE, 1);
+	/* An exec takes the class's choice as it is. */
+	if (placement.kind != KS_EXEC && !is_fit(p, placement.chosen)) {
+		unfit = placement;
+		unfit_task = p;
+	} else {
+		report_placed(&placement);
+	}
 	return placement.chosen;
 }
 
