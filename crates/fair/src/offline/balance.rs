@@ -133,7 +133,9 @@ impl Host for SandboxHost<'_> {
         let Some(source) = self.sources.next().filter(|source| source.cpu as i32 == b.src_cpu) else {
             return Source::Unknown;
         };
-        fill(rqs, source, Some(b.dst_cpu as CpuId));
+        // A task that may not run on dst_cpu goes to another CPU of its group (LBF_DST_PINNED).
+        let all = 0..rqs.world.cpus.len() as CpuId;
+        fill(rqs, source, all);
         self.source = Some(source);
         Source::Pull
     }
@@ -148,11 +150,11 @@ impl Host for SandboxHost<'_> {
     }
 }
 
-/// Queues the tasks of a source, and the groups there and on the destination; nothing else is queued anywhere.
-fn fill(rqs: &mut RunQueues, source: &SourceQueue, dst: Option<CpuId>) {
+/// Queues the tasks of a source, and the groups there and on possible destinations; nothing else is queued anywhere.
+fn fill(rqs: &mut RunQueues, source: &SourceQueue, destinations: impl IntoIterator<Item = CpuId>) {
     let cpu = source.cpu as usize;
     rqs.clear();
-    for cpu in std::iter::once(source.cpu).chain(dst.filter(|dst| *dst != source.cpu)) {
+    for cpu in std::iter::once(source.cpu).chain(destinations.into_iter().filter(|dst| *dst != source.cpu)) {
         rqs.fill_groups(cpu as usize);
     }
     let curr = rqs.world.curr(cpu);
