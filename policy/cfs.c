@@ -206,6 +206,15 @@ static void set_last_buddies(struct fg_cpu *rq, struct fg_task *p)
 		queue_of(rq, &g->entity)->last = &g->entity;
 }
 
+/* What the policies decide without a look at virtual times; else FG_PICK_RULE_NONE. */
+static u32 cfs_policy_rule(const struct fg_task *curr, const struct fg_task *p)
+{
+	if (curr->policy == FG_SCHED_IDLE && p->policy != FG_SCHED_IDLE)
+		return FG_PICK_RULE_PREEMPT_IDLE;
+	/* Batch and idle tasks wait for the tick. */
+	return p->policy != FG_SCHED_OTHER ? FG_PICK_RULE_WAKE_BATCH : FG_PICK_RULE_NONE;
+}
+
 /*
  * enum fg_pick_rule_id. They compete as pe and e, in the innermost group that both are in, or in none. If a buddy is set in
  * the queue of a group, the group becomes a buddy where it competes.
@@ -215,12 +224,11 @@ static u32 cfs_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq,
 {
 	const struct fg_tg *tg = common_group(curr, p);
 	struct fg_task *e = entity_in(rq, curr, tg), *pe = entity_in(rq, p, tg);
-	u32 many = nr_entities(rq, curr) >= CFS_NR_LATENCY, rule = FG_PICK_RULE_PREEMPT_IDLE;
+	u32 many = nr_entities(rq, curr) >= CFS_NR_LATENCY, rule = cfs_policy_rule(curr, p);
 
-	if (curr->policy != FG_SCHED_IDLE || p->policy == FG_SCHED_IDLE) {
-		/* Batch and idle tasks wait for the tick. */
-		if (p->policy != FG_SCHED_OTHER)
-			return FG_PICK_RULE_WAKE_BATCH;
+	if (rule == FG_PICK_RULE_WAKE_BATCH)
+		return rule;
+	if (rule == FG_PICK_RULE_NONE) {
 		if (!wakeup_preempts(sys, e->vruntime, pe))
 			return FG_PICK_RULE_WAKE_VRUNTIME;
 		rule = FG_PICK_RULE_PREEMPT_VRUNTIME;

@@ -454,33 +454,39 @@ static u32 counts_as_idle_entity(const struct fg_sys *sys, const struct fg_task 
 	return e->policy == FG_SCHED_IDLE || (!is_eevdf612(sys) && p->policy == FG_SCHED_IDLE);
 }
 
-/* enum fg_pick_rule_id. They compete as pe and e, in the innermost group that both are in, or in none. first: of that queue. */
+/* As what p competes with the current task: as itself, or as the group below the innermost one that both are in. */
+static struct fg_task *competitor(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr, struct fg_task *p,
+				  struct fg_task *of)
+{
+	return is_flat(sys) ? of : entity_in(rq, of, common_group(curr, p));
+}
+
+/* What the policies of the tasks and cpu.idle decide without a look at virtual times; else FG_PICK_RULE_NONE. */
+static u32 eevdf_policy_rule(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr, struct fg_task *p)
+{
+	u32 e_idle = counts_as_idle_entity(sys, competitor(sys, rq, curr, p, curr), curr);
+	u32 pe_idle = counts_as_idle_entity(sys, competitor(sys, rq, curr, p, p), p);
+
+	if (e_idle && !pe_idle)
+		return FG_PICK_RULE_PREEMPT_IDLE;
+	/* Batch and idle tasks wait for the end of the slice. */
+	return e_idle != pe_idle || p->policy != FG_SCHED_OTHER ? FG_PICK_RULE_WAKE_BATCH : FG_PICK_RULE_NONE;
+}
+
+/* enum fg_pick_rule_id. first: of the queue in which they compete. */
 static u32 eevdf_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *curr,
 				      struct fg_task *p, struct fg_task *first, u32 flags)
 {
-	struct fg_task *e = curr, *pe = p;
-	struct fg_queue *q;
-	u32 e_idle, pe_idle;
+	struct fg_task *e = competitor(sys, rq, curr, p, curr), *pe = competitor(sys, rq, curr, p, p);
+	struct fg_queue *q = order_queue(sys, rq, e);
+	u32 rule = eevdf_policy_rule(sys, rq, curr, p);
 
-	if (!is_flat(sys)) {
-		const struct fg_tg *tg = common_group(curr, p);
-
-		e = entity_in(rq, curr, tg);
-		pe = entity_in(rq, p, tg);
-	}
-	q = order_queue(sys, rq, e);
-	e_idle = counts_as_idle_entity(sys, e, curr);
-	pe_idle = counts_as_idle_entity(sys, pe, p);
-	if (e_idle && !pe_idle) {
+	if (rule == FG_PICK_RULE_PREEMPT_IDLE)
 		cancel_protect_slice(e);
-		return FG_PICK_RULE_PREEMPT_IDLE;
-	}
-	/* Batch and idle tasks wait for the end of the slice. */
-	if (e_idle != pe_idle || p->policy != FG_SCHED_OTHER) {
-		if (feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS)
-			update_protect_slice(sys, q, e);
-		return FG_PICK_RULE_WAKE_BATCH;
-	}
+	else if (rule == FG_PICK_RULE_WAKE_BATCH && feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS)
+		update_protect_slice(sys, q, e);
+	if (rule != FG_PICK_RULE_NONE)
+		return rule;
 	if (feat(sys, FG_PROTECT) == FG_PROTECT_PARITY)
 		return preempts_parity(sys, q, e, pe, first);
 	return preempts_vprot(sys, q, e, pe, first, flags);

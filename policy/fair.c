@@ -489,6 +489,20 @@ u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, co
 	return check_preempt_tick(sys, rq, curr, left);
 }
 
+fg_bool fg_charges_at_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	struct fg_task *curr = fair_curr(rq);
+	u32 rule;
+
+	if (!curr || curr == p)
+		return 0;
+	rule = is_eevdf(sys) ? eevdf_policy_rule(sys, rq, curr, p) : cfs_policy_rule(curr, p);
+	/* A protection that shrinks at every wakeup (v7.3) needs the virtual time. */
+	if (rule == FG_PICK_RULE_WAKE_BATCH)
+		return feat(sys, FG_SHRINK) == FG_SHRINK_ALWAYS;
+	return rule == FG_PICK_RULE_NONE;
+}
+
 u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, struct fg_task *first,
 			    u32 flags)
 {

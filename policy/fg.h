@@ -765,7 +765,7 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
  * brought up to date (fg_update_rq_clock) before any of these calls. Sequences:
  *
  *   fork	fg_task_fork on the parent's run queue, fg_select_task_rq, p->cpu, fg_post_init_util, then enqueue
- *   enqueue	fg_update_curr, fg_enqueue_entity, tree insert, fg_check_preempt_wakeup
+ *   enqueue	fg_update_curr, fg_enqueue_entity, tree insert; fg_update_curr if fg_charges_at_wakeup; fg_check_preempt_wakeup
  *   dequeue	fg_update_curr, tree remove unless current, fg_dequeue_entity, fg_update_min_vruntime; who goes to sleep
  *		is current, and may still be on_rq after it (FG_TASK_DELAYED)
  *   switch	fg_update_curr, fg_pick_entity; if it is FG_TASK_DELAYED: dequeue with SLEEP | DELAYED, and again; if it
@@ -845,7 +845,12 @@ fg_bool fg_task_cache_work(const struct fg_sys *sys, struct fg_task *p, u64 jiff
 /* Before the test below, and though a reschedule is pending: a woken p may be the next buddy (next-buddy). */
 void fg_set_next_buddy(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags);
 /*
- * Whether p, just queued on rq, preempts its fair current, which the caller has charged. Sets the buddies as the kernel
+ * Whether the current task is charged (fg_update_curr) before the test below: not if policies decide it, SCHED_IDLE and the
+ * like. It has mostly been charged at the same time by the enqueue of p, but a delayed sleeper is not enqueued.
+ */
+fg_bool fg_charges_at_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+/*
+ * Whether p, just queued on rq, preempts its fair current, which the caller has charged where the above says so. Sets the buddies as the kernel
  * does. flags: FG_WF_FORK for a new task. Not asked while a reschedule of rq is already pending, but for wake-test-always;
  * an idle or RT current is the caller's business. enum fg_pick_rule_id; fg_preempts() says what follows.
  */

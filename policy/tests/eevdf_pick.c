@@ -152,6 +152,40 @@ TEST(picks_and_tests_say_why)
 	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, 0, 0), FG_PICK_RULE_PREEMPT_IDLE);
 }
 
+TEST(a_wakeup_that_policies_decide_does_not_charge)
+{
+	static const struct {
+		u8 curr, woken, shrink;
+		fg_bool charged;
+	} cases[] = {
+		{ FG_SCHED_OTHER, FG_SCHED_OTHER, 0, 1 },
+		{ FG_SCHED_OTHER, FG_SCHED_BATCH, 0, 0 },
+		{ FG_SCHED_OTHER, FG_SCHED_IDLE, 0, 0 },
+		{ FG_SCHED_IDLE, FG_SCHED_OTHER, 0, 0 },
+		{ FG_SCHED_IDLE, FG_SCHED_OTHER, FG_SHRINK_ALWAYS, 0 },
+		{ FG_SCHED_IDLE, FG_SCHED_IDLE, 0, 0 },
+		{ FG_SCHED_OTHER, FG_SCHED_BATCH, FG_SHRINK_ALWAYS, 1 },
+	};
+
+	for (u8 version = FG_RQ_CFS; version <= FG_RQ_EEVDF612; version++) {
+		for (u32 n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+			struct fg_task a, b;
+
+			queue(version);
+			a = task(1, 1024);
+			b = task(2, 1024);
+			put(&a, 0, 3 * MS);
+			put(&b, 0, 2 * MS);
+			run(&a);
+			a.policy = cases[n].curr;
+			b.policy = cases[n].woken;
+			sys.feat.value[FG_SHRINK] = cases[n].shrink;
+			CHECK_EQ(fg_charges_at_wakeup(&sys, rq, &b), cases[n].charged);
+			CHECK_EQ(fg_charges_at_wakeup(&sys, rq, &a), 0);
+		}
+	}
+}
+
 /* a and p at V with equal weights; p's deadline is earlier. */
 TEST(a_wakee_preempts_if_it_would_be_picked)
 {
@@ -326,6 +360,7 @@ int main(void)
 	RUN(an_eligible_next_buddy_runs_first);
 	RUN(a_woken_task_is_the_next_buddy_with_next_buddy);
 	RUN(picks_and_tests_say_why);
+	RUN(a_wakeup_that_policies_decide_does_not_charge);
 	RUN(a_wakee_preempts_if_it_would_be_picked);
 	RUN(a_sched_idle_current_makes_room_and_loses_protection);
 	RUN(a_shorter_slice_takes_protection_in_v612);

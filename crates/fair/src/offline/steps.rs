@@ -178,6 +178,16 @@ mod tests {
     }
 
     #[test]
+    fn a_wakeup_that_policies_decide_charges_nobody() {
+        for (policy, rule, charged) in [(FG_SCHED_BATCH, "wake-batch", false), (FG_SCHED_OTHER, "preempt-owed", true)] {
+            let mut shown = two("fair:debian-6.12.117");
+            shown.task_mut(1).policy = policy as u8;
+            assert_eq!(shown.step(&step(StepKind::Wakeup, 1, 0)).rule, rule);
+            assert_eq!(shown.task_mut(0).vruntime > 0, charged);
+        }
+    }
+
+    #[test]
     fn a_lazy_reschedule_is_one() {
         let mut shown = two("fair:debian-6.12.117+preempt-model=lazy");
         let done = shown.step(&step(StepKind::Tick, 0, 0));

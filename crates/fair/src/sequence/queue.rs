@@ -183,7 +183,9 @@ impl RunQueues {
             host.wakeup_tested(&self.world, cpu, task, FG_PICK_RULE_WAKE_PENDING);
             return false;
         }
-        self.update_curr(host, cpu);
+        if self.world.charges_at_wakeup(cpu, task) {
+            self.update_curr(host, cpu);
+        }
         loop {
             let first = self.first_beside(cpu, task);
             let rule = self.world.check_preempt_wakeup(cpu, task, first, flags);

@@ -26,7 +26,7 @@ const VIRTUAL_TIMES: [&str; 6] = ["vruntime", "deadline", "vlag", "vprot", "avg_
 
 impl LeftValue {
     /// Whether the value is a virtual time.
-    pub fn is_virtual_time(&self) -> bool {
+    fn is_virtual_time(&self) -> bool {
         let name = self.row.rsplit_once(": ").map_or("", |(_, name)| name);
         VIRTUAL_TIMES.contains(&name)
     }

@@ -74,9 +74,6 @@ impl Steps {
         for (((of, before), (_, kernel)), (_, ours)) in before.iter().zip(&theirs).zip(&ours) {
             left.extend(compare(function(input.kind), of, before, kernel, ours));
         }
-        if charges_late(input.kind, done.rule) {
-            left.retain(|value| !value.is_virtual_time());
-        }
         let is_asked = |before: u32, after: u32| after & !before != 0;
         // A lazy reschedule that is pending may be asked for again, which does not show.
         let tested = matches!(input.kind, StepKind::Wakeup | StepKind::Tick) && step.resched & LAZY == 0;
@@ -87,13 +84,6 @@ impl Steps {
 
 /// Bit of [`Step::resched`].
 const LAZY: u32 = 2;
-
-/// DEVIATION: ours charges the current task before every test of a wakeup, the kernel only before a test of virtual
-/// times. The enqueue has mostly charged it at the same time; a delayed sleeper is not enqueued, so that ours may end a
-/// slice here that the kernel ends at the next tick.
-fn charges_late(kind: StepKind, rule: &str) -> bool {
-    kind == StepKind::Wakeup && ["preempt-idle", "wake-batch"].contains(&rule)
-}
 
 /// The kernel's function.
 fn function(kind: StepKind) -> &'static str {
