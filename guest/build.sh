@@ -22,17 +22,29 @@ done
 export KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fairground KBUILD_BUILD_HOST=guest
 kbuild() { make -s -C "$tree" O="$out/kernel" ARCH=arm64 LLVM=-19 RUSTC=false "$@"; }
 
+# The lines of kernel.config that count for the tree's release.
+options() {
+	local release
+	release=$(kbuild kernelversion)
+	awk -v release="$release" '
+		function number(text,   part) { split(text, part, "."); return part[1] * 1000 + part[2] }
+		BEGIN { counts = 1 }
+		/^# (since|until) / { counts = $2 == "since" ? number(release) >= number($3) : number(release) <= number($3); next }
+		counts' "$here/kernel.config"
+}
+
 kernel() {
 	local option
 	mkdir -p "$out/kernel"
-	if ! cmp -s "$here/kernel.config" "$out/kernel.config"; then
+	options >"$out/wanted.config"
+	if ! cmp -s "$out/wanted.config" "$out/kernel.config"; then
 		kbuild tinyconfig
 		(cd "$tree" && scripts/kconfig/merge_config.sh -O "$out/kernel" -m "$out/kernel/.config" \
-			"$here/kernel.config" >/dev/null)
+			"$out/wanted.config" >/dev/null)
 		kbuild olddefconfig
-		cp "$here/kernel.config" "$out/kernel.config"
+		cp "$out/wanted.config" "$out/kernel.config"
 	fi
-	grep '^CONFIG' "$here/kernel.config" | while read -r option; do
+	grep '^CONFIG' "$out/wanted.config" | while read -r option; do
 		grep -qx "$option" "$out/kernel/.config" ||
 			{ echo "guest/build.sh: this tree has not $option of guest/kernel.config" >&2; exit 1; }
 	done
