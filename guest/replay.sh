@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Plays the recorded scenarios that are stable with a scheduler of Fairground, and says where it decides otherwise than the
 # booted kernel did, with the state that kernel had (of seed 1).
-# Usage: guest/replay.sh SCHEDULER [MACHINE...]		FAIRGROUND: the program, otherwise what tests/build.sh builds
+# Usage: guest/replay.sh RELEASE SCHEDULER [MACHINE...]
+# RELEASE: a folder of guest/recorded. FAIRGROUND: the program, otherwise what tests/build.sh builds.
 # Fails if less than 98 % without load or 90 % of the loaded ones are decided as the booted kernel did.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
+recorded=$here/recorded/${1:?a release of guest/recorded} scheduler=${2:?a scheduler}
+[ -d "$recorded" ] || {
+	echo "guest/replay.sh: nothing is recorded for $1; recorded: $(cd "$here/recorded" && echo *)" >&2
+	exit 2
+}
+shift 2
 fairground=$("$here/../tests/build.sh")
-recorded=$here/recorded/6.12.117
-scheduler=$1
-shift
 [ $# -gt 0 ] || set -- $(guest_machines)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -91,8 +91,8 @@ LINES
 # What a booted kernel decided is recorded for one release; another one's answers are shown, not judged.
 replay() {
 	say "the scenarios of a booted kernel"
-	guest/replay.sh linux:base || [ ! -d "guest/recorded/$(make -s -C "$tree612" kernelversion)" ]
-	guest/replay.sh fair:debian-6.12.117
+	guest/replay.sh 6.12.117 linux:base || [ ! -d "guest/recorded/$(make -s -C "$tree612" kernelversion)" ]
+	guest/replay.sh 6.12.117 fair:debian-6.12.117
 }
 
 # cargo_test OPTION...: tests that want a library or a tree, of the build that all tests share.
