@@ -122,6 +122,33 @@ TEST(newly_idle_balancing_by_its_success)
 	CHECK_EQ(mc->newidle_success, 133);
 }
 
+/* Vector 10: what the ratio of 1024 tries weighs, and what a success counts for. */
+TEST(a_rare_success_counts_for_many_tries)
+{
+	static const u32 ratio[] = { 0, 256, 512, 1023 }, weight[] = { 1, 257, 513, 1024 }, adds[] = { 1024, 4, 2, 1 };
+
+	for (u32 i = 0; i < 4; i++) {
+		struct fg_balance_walk w = { .jiffies = 1000 };
+		struct fg_domain *mc;
+
+		lb_packages(2, 125, 612);
+		lb_with_value(FG_NEWIDLE_FAIL, FG_NEWIDLE_RANDOM);
+		mc = &domains[0][0];
+		mc->newidle_ratio = ratio[i];
+		fg_newidle_begin(&sys, &w);
+		for (w.dice = 0; w.dice < 1024; w.dice++) {
+			mc->newidle_call = mc->newidle_success = 0;
+			CHECK_EQ(fg_newidle_domain(&sys, mc, &cpus[0], &w) == FG_BALANCE_NOW, w.dice <= weight[i]);
+		}
+		w.dice = 0;
+		mc->newidle_call = mc->newidle_success = 0;
+		CHECK_EQ(fg_newidle_domain(&sys, mc, &cpus[0], &w), FG_BALANCE_NOW);
+		w.pulled = 1;
+		fg_newidled_domain(&sys, mc, &cpus[0], &w, 1);
+		CHECK_EQ(mc->newidle_success, adds[i]);
+	}
+}
+
 TEST(newly_idle_failures_cost_more_up_to_a_limit_in_v617)
 {
 	struct fg_balance_walk w = { .jiffies = 1000 };
@@ -188,6 +215,7 @@ int main(void)
 	RUN(a_misfit_without_success_keeps_the_pace_since_v610);
 	RUN(newly_idle_balancing_ends_when_something_came);
 	RUN(newly_idle_balancing_by_its_success);
+	RUN(a_rare_success_counts_for_many_tries);
 	RUN(newly_idle_failures_cost_more_up_to_a_limit_in_v617);
 	RUN(what_is_rarely_tried_is_allowed_since_v71);
 	return test_report();
