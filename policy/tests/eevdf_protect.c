@@ -222,6 +222,27 @@ TEST(lag_is_limited_by_the_own_slice_or_the_longest_one)
 	}
 }
 
+/* Vector 12: a slice of 2.8 ms, the longest 20 ms, ticks of 4 ms. */
+TEST(the_limit_of_lag_has_a_tick_beyond_the_longest_slice)
+{
+	static const s64 want[] = { 5600 * US, 24 * MS };
+
+	for (u8 clamp = FG_LAG_CLAMP_OWN; clamp <= FG_LAG_CLAMP_QUEUE; clamp++) {
+		struct fg_task a, b;
+
+		two(&a, &b, FG_PROTECT_VPROT);
+		sys.hz = 250;
+		sys.feat.value[FG_LAG_CLAMP] = clamp;
+		a.custom_slice = 2800 * US;
+		rq->fair.max_slice = LONG;
+		avg_vruntime_sub(&sys, &rq->fair, &b);
+		b.vruntime = START + 100 * MS;
+		avg_vruntime_add(&sys, &rq->fair, &b);
+		fg_dequeue_entity(&sys, rq, &a, 0);
+		CHECK_EQ(a.vlag, want[clamp]);
+	}
+}
+
 /* Vector 13: stored -2 ms; then -3, -1 and +1 ms. */
 TEST(a_delayed_sleeper_owes_no_more_than_at_its_sleep)
 {
@@ -292,6 +313,7 @@ int main(void)
 	RUN(a_delayed_sleeper_in_the_way_is_reported_since_v71);
 	RUN(an_eligible_wakee_with_a_shorter_slice_preempts_since_v73);
 	RUN(lag_is_limited_by_the_own_slice_or_the_longest_one);
+	RUN(the_limit_of_lag_has_a_tick_beyond_the_longest_slice);
 	RUN(a_delayed_sleeper_owes_no_more_than_at_its_sleep);
 	RUN(a_relative_deadline_follows_the_weight_since_v613);
 	RUN(protection_begins_at_a_pick_since_v70);

@@ -450,6 +450,33 @@ TEST(what_waits_raises_the_clock_since_v65)
 	}
 }
 
+/* Vector 9: a CPU used by 300 of which 500 is wanted, and a task of 100 that wanted 150. */
+TEST(who_joins_waits_with_the_others_with_boost_exact)
+{
+	static const u64 want[] = { 600, 650 };
+
+	for (u32 exact = 0; exact < 2; exact++) {
+		struct fg_task p;
+		struct select_ctx s;
+
+		machine(feec_v63);
+		sys.feat.value[FG_RUNNABLE_BOOST] = 1;
+		sys.feat.value[FG_BOOST_EXACT] = (u8)exact;
+		cpus[2].cfs.util_avg = 300;
+		cpus[2].cfs.runnable_avg = 500;
+		p = sleeper(L, 100);
+		memset(&s, 0, sizeof(s));
+		s.sys = &sys;
+		s.p = &p;
+		s.prev = L;
+		s.util_avg = 100;
+		s.runnable_avg = 150;
+		CHECK_EQ(cpu_util_next(&s, &cpus[2], 2, 1), want[exact]);
+		/* it is not asked what waits without the boost */
+		CHECK_EQ(cpu_util_next(&s, &cpus[2], 2, 0), 400);
+	}
+}
+
 /* Utilization 260 of 512 with 25 % on top is 325: 1000 MHz. Throttled to 256 the clock cannot be asked for more than 500. */
 TEST(requests_end_at_the_limits_of_the_clock)
 {
@@ -626,6 +653,7 @@ int main(void)
 	RUN(fewer_estimates_since_v62);
 	RUN(the_work_is_counted);
 	RUN(what_waits_raises_the_clock_since_v65);
+	RUN(who_joins_waits_with_the_others_with_boost_exact);
 	RUN(requests_end_at_the_limits_of_the_clock);
 	RUN(the_task_is_busy_time_of_its_own_since_v513);
 	RUN(nothing_is_asked_of_the_energy_model_when);
