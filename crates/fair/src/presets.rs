@@ -38,7 +38,7 @@ const fn measured(name: &'static str, (major, minor): (u16, u16), changes: &'sta
 }
 
 /// All presets: releases, oldest first, stable trees, and the kernels that mails compare.
-pub static PRESETS: [Preset; 37] = [
+pub static PRESETS: [Preset; 38] = [
     release("v5.4", 5, 4, "Linux 5.4, read in the tree of 5.4.59"),
     release("v5.5", 5, 5, "Linux 5.5, from its mails and the trees of 5.4.59 and 5.6.4 on both sides"),
     release("v5.6", 5, 6, "Linux 5.6, read in the tree of 5.6.4"),
@@ -92,6 +92,13 @@ pub static PRESETS: [Preset; 37] = [
         kind: Kind::Stable { point: 117 },
         changes: "slice-700=1 sync-delayed=1 pick-buddy=1 tg-empty-keeps=1 yield-forfeit=1 fig-allowed=1 newidle-fail=random \
                     asym-early=1 misfit-core=1 freq-limits-count=0 boost-exact=1",
+    },
+    Preset {
+        name: "debian-6.18.15",
+        text: "Debian's linux-source-6.18 at 6.18.15, read there",
+        release: Release { major: 6, minor: 18 },
+        kind: Kind::Stable { point: 15 },
+        changes: "newidle-fail=random",
     },
     Preset {
         name: "stable-6.18.y",

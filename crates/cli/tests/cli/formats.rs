@@ -74,7 +74,7 @@ fn a_feature_shows_where_and_since_when_it_acts() {
     for line in [
         "values     none, bump, random, rate",
         "releases   bump from v6.17, random from v6.19, rate from v7.1",
-        "presets    bump: v6.17 to v6.18, not stable-6.18.y",
+        "presets    bump: v6.17 to v6.18, not debian-6.18.15, not stable-6.18.y",
         "kernel     sched_balance_newidle",
         "shows      with a default configuration",
         "described  docs/spec/placement-new.md, section 5.2",
