@@ -253,9 +253,10 @@ static void count_newidle(const struct fg_sys *sys, struct fg_domain *sd, u32 su
 	sd->newidle_success += success;
 	if (sd->newidle_call < 1024)
 		return;
-	if (feat(sys, FG_NEWIDLE_FAIL) == FG_NEWIDLE_RATE)
+	if (feat(sys, FG_NEWIDLE_FAIL) == FG_NEWIDLE_RATE) {
 		rare = pos_sub(now, sd->newidle_stamp) >> 22;
-	sd->newidle_stamp = now;
+		sd->newidle_stamp = now;
+	}
 	sd->newidle_ratio = (u32)min_u64(1024, sd->newidle_success + rare);
 	sd->newidle_call /= 2;
 	sd->newidle_success /= 2;
