@@ -323,9 +323,9 @@ impl PolicySandbox {
     }
 
     /// The entity (a task, or a task group) that the policy runs next of the queue of a task group on `cpu` (none: the CPU's
-    /// own): the current one or one of `queued`, which are in the order of the kernel's tree, or a buddy where pick_eevdf()
-    /// looks at that. Without `protect` the current one has no protection. None: there is none. Also the name
-    /// of the rule, of `pick_rules.h`; in a group `none`.
+    /// own): the current one, one of `queued`, which are in the order of the kernel's tree, or a buddy. Without `protect` the
+    /// current one has no protection. None: there is none. Also the name of the rule, of `pick_rules.h`; in a group
+    /// `none`.
     pub fn pick(
         &mut self,
         cpu: CpuId,
@@ -336,11 +336,6 @@ impl PolicySandbox {
         let (cpu, group) = (cpu as usize, group.map(|group| self.queues.world.tg_of(group)));
         if !protect {
             self.queues.world.cancel_protection(cpu, group);
-        }
-        // pick_eevdf() of the kernel: up to v6.18 its caller has looked at the buddy.
-        let feat = &self.queues.world.sys().feat.value;
-        if u32::from(feat[FG_RQ]) != FG_RQ_CFS && feat[FG_BUDDY_IN_WAKE] == 0 {
-            self.queues.world.point_queue(cpu, group, [None; 3]);
         }
         self.queues.clear();
         self.queues.fill_queue(cpu, group, queued);

@@ -21,14 +21,25 @@ static struct sched_entity *show_pick(struct cfs_rq *cfs_rq, struct sched_entity
 }
 
 #ifdef KS_HAS_SE_DEADLINE
+/* pick_next_entity() has been reported, and has not called pick_eevdf() yet. */
+static bool begun;
+
+static bool pick_begins(struct cfs_rq *cfs_rq, bool protect)
+{
+	if (!pick_is_watched())
+		return false;
+	if (!begun)
+		show_picking(cfs_rq, protect);
+	begun = false;
+	return true;
+}
+
 static struct sched_entity *hook_pick_eevdf_1(const char *caller, struct cfs_rq *cfs_rq)
 {
-	bool watched = pick_is_watched();
 	struct sched_entity *se;
 
-	if (!watched)
+	if (!pick_begins(cfs_rq, 1))
 		return tree_pick_eevdf_1(cfs_rq);
-	show_picking(cfs_rq, 1);
 	picking = true;
 	se = tree_pick_eevdf_1(cfs_rq);
 	picking = false;
@@ -37,19 +48,50 @@ static struct sched_entity *hook_pick_eevdf_1(const char *caller, struct cfs_rq 
 
 static struct sched_entity *hook_pick_eevdf_2(const char *caller, struct cfs_rq *cfs_rq, bool protect)
 {
-	if (!pick_is_watched())
+	if (!pick_begins(cfs_rq, protect))
 		return tree_pick_eevdf_2(cfs_rq, protect);
-	show_picking(cfs_rq, protect);
 	return show_pick(cfs_rq, tree_pick_eevdf_2(cfs_rq, protect));
 }
 
 static struct sched_entity *hook___pick_eevdf_2(const char *caller, struct cfs_rq *cfs_rq, bool protect)
 {
-	if (!pick_is_watched())
+	if (!pick_begins(cfs_rq, protect))
 		return tree___pick_eevdf_2(cfs_rq, protect);
-	show_picking(cfs_rq, protect);
 	return show_pick(cfs_rq, tree___pick_eevdf_2(cfs_rq, protect));
 }
+
+#ifndef KS_HAS_SE_H_LOAD
+static bool next_begins(struct cfs_rq *cfs_rq)
+{
+	begun = pick_is_watched();
+	if (begun)
+		show_picking(cfs_rq, 1);
+	return begun;
+}
+
+/* It was the buddy, unless pick_eevdf() was asked, which has been reported. */
+static struct sched_entity *show_next(struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	if (begun)
+		show_pick(cfs_rq, se);
+	begun = false;
+	return se;
+}
+
+static struct sched_entity *hook_pick_next_entity_1(const char *caller, struct cfs_rq *cfs_rq)
+{
+	if (!next_begins(cfs_rq))
+		return tree_pick_next_entity_1(cfs_rq);
+	return show_next(cfs_rq, tree_pick_next_entity_1(cfs_rq));
+}
+
+static struct sched_entity *hook_pick_next_entity_2(const char *caller, struct rq *rq, struct cfs_rq *cfs_rq)
+{
+	if (!next_begins(cfs_rq))
+		return tree_pick_next_entity_2(rq, cfs_rq);
+	return show_next(cfs_rq, tree_pick_next_entity_2(rq, cfs_rq));
+}
+#endif
 #else
 static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,
 						  struct sched_entity *curr)

@@ -39,6 +39,23 @@ static noinline struct sched_entity *hook___pick_eevdf_2(const char *caller, str
 static struct sched_entity *tree_pick_eevdf_1(struct cfs_rq *cfs_rq);
 static struct sched_entity *tree_pick_eevdf_2(struct cfs_rq *cfs_rq, bool protect);
 static struct sched_entity *tree___pick_eevdf_2(struct cfs_rq *cfs_rq, bool protect);
+
+#ifndef KS_HAS_SE_H_LOAD
+/*
+ * Up to v7.1 pick_next_entity() may take the next buddy before it asks pick_eevdf(). Up to v6.8 it has one argument, from
+ * v7.2 on three, and pick_eevdf() takes the buddy.
+ */
+struct rq;
+#define pick_next_entity(...) KS_NEXT_ARGUMENTS(__VA_ARGS__, 3, 2, 1)(__VA_ARGS__)
+#define KS_NEXT_ARGUMENTS(a, b, c, n, ...) KS_NEXT_##n
+#define KS_NEXT_1(a) KS_HOOKED(KS_TYPE_##a, pick_next_entity_1)(a)
+#define KS_NEXT_2(a, b) KS_HOOKED(KS_TYPE_##a, pick_next_entity_2)(a, b)
+#define KS_NEXT_3(...) pick_next_entity(__VA_ARGS__)
+static noinline struct sched_entity *hook_pick_next_entity_1(const char *caller, struct cfs_rq *cfs_rq);
+static noinline struct sched_entity *hook_pick_next_entity_2(const char *caller, struct rq *rq, struct cfs_rq *cfs_rq);
+static struct sched_entity *tree_pick_next_entity_1(struct cfs_rq *cfs_rq);
+static struct sched_entity *tree_pick_next_entity_2(struct rq *rq, struct cfs_rq *cfs_rq);
+#endif
 #else
 static noinline struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs_rq *cfs_rq,
 							   struct sched_entity *curr);
