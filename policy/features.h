@@ -328,6 +328,8 @@ FG_FEATURE(LAG_CLAMP, "lag-clamp", "own|queue", "-", "v7.0", 1,
 FG_FEATURE(WEIGHT_BITS, "weight-bits", "10|20", "-", "v7.1", 1,
 	   "averages of virtual time use weights with 10 or 20 fractional bits")
 FG_FEATURE(DELAY_LAG, "delay-lag", "", "-", "v7.1", 1, "a delayed sleeper owes no more than when it fell asleep")
+FG_FEATURE(DELAY_CHARGE, "delay-charge", "", "-", "v7.2", 1,
+	   "the current task is charged before a delayed sleeper wakes where it is queued")
 FG_FEATURE(PROTECT, "protect", "parity|vprot|vprot-inelig", "-", "v6.17", 1,
 	   "what was picked is protected for its slice; for the shortest one of the queue; or while it is eligible, "
 	   "where there is a shorter one")

@@ -772,7 +772,7 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
  *		is not the current one: fg_put_prev_entity, tree insert if still on_rq, tree remove of the next,
  *		fg_set_next_entity; if it is: fg_clear_buddies
  *   wake elsewhere	fg_commit_select, fg_migrate_task(old), fg_migrate_lag(old), p->cpu, enqueue with WAKEUP | MIGRATED
- *   wake delayed	no choice of a CPU: with flat-pick fg_update_curr; tree remove, fg_requeue_delayed, tree insert,
+ *   wake delayed	no choice of a CPU: with delay-charge fg_update_curr; tree remove, fg_requeue_delayed, tree insert,
  *		fg_check_preempt_wakeup
  *   move	dequeue with MOVE, p->cpu, enqueue with flags 0
  *

@@ -232,6 +232,7 @@ const DETAILS: &[Row] = &[
     ("lag-clamp",            "update_entity_lag entity_lag", "spec-new 1.2", Yes),
     ("weight-bits",          "avg_vruntime entity_eligible", "spec-new 1.3", Yes),
     ("delay-lag",            "set_delayed update_entity_lag requeue_delayed_entity", "spec-new 1.5", Yes),
+    ("delay-charge",         "requeue_delayed_entity enqueue_task_fair", "spec-new 1.5", Yes),
     ("protect",              "set_protect_slice protect_slice pick_eevdf", "spec-new 2.1", Yes),
     ("protect-first",        "set_next_entity", "spec-new 2.1", Only("changed parameters of a running task")),
     ("shrink",               "update_protect_slice", "spec-new 2.3", Yes),

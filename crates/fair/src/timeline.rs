@@ -221,6 +221,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("lag-clamp",            "v7.0=queue"),
     ("weight-bits",          "v7.1=20"),
     ("delay-lag",            "v7.1=1"),
+    ("delay-charge",         "v7.2=1"),
     ("protect",              "v6.17=vprot v7.3=vprot-inelig"),
     ("protect-first",        "v7.0=1"),
     ("shrink",               "v6.17=short v6.19=failed v7.3=always"),

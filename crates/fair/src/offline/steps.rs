@@ -201,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn with_one_queue_for_all_groups_a_requeue_charges_the_current_task_first() {
-        for (features, charged) in [("fair:v7.2", false), ("fair:v7.3", true)] {
+    fn from_v72_on_a_requeue_charges_the_current_task_first() {
+        for (features, charged) in [("fair:v7.1", false), ("fair:v7.2", true), ("fair:v7.3", true)] {
             let mut shown = two(features);
             (0..2).for_each(|task| shown.task_mut(task).h_load = 1024 * 1024);
             shown.task_mut(1).flags |= FG_TASK_DELAYED;

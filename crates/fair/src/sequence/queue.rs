@@ -100,11 +100,11 @@ impl RunQueues {
         self.leave(host, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_DELAYED | flags);
     }
 
-    /// A delayed sleeper is woken where it is queued. With `flat-pick` the current task is charged first, as at every
-    /// enqueue_task_fair(); before, requeue_delayed_entity() places by what was charged last.
+    /// A delayed sleeper is woken where it is queued. Without `delay-charge` requeue_delayed_entity() places by what was
+    /// charged last.
     pub fn requeue_delayed<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) {
         host.charge(SoftCost::Enqueue, 1);
-        if self.world.is_flat() {
+        if self.world.sys().feat.value[FG_DELAY_CHARGE] != 0 {
             self.update_curr(host, cpu);
         }
         self.remove_from_tree(cpu, task);
