@@ -12,7 +12,8 @@ tree=$(cd "${1:?a kernel tree}" && pwd)
 mkdir -p "${2:?a folder to build in}"
 out=$(cd "$2" && pwd)
 cross="clang-19 --target=aarch64-linux-gnu"
-bpf="clang-19 -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_arm64 -Wall -Werror"
+# vmlinux.h has structs within structs by their tag alone where a kernel has (7.x).
+bpf="clang-19 -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_arm64 -Wall -Werror -fms-extensions -Wno-microsoft-anon-tag"
 
 for tool in flex bison bc pahole bpftool clang-19 ld.lld-19 llvm-ar-19 llc-19 cpio python3 dtc qemu-system-aarch64; do
 	command -v $tool >/dev/null || { echo "guest/build.sh: needs $tool" >&2; exit 1; }
