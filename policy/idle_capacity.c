@@ -60,11 +60,13 @@ static u32 asym_fits(const struct select_ctx *s, s32 cpu)
 	return probe_fits(s, cpu) == 1;
 }
 
-/* The best CPU seen so far that does not quite fit. */
-struct capacity_choice {
+/* A scan by capacity, and the best CPU seen so far that does not quite fit. */
+struct capacity_scan {
 	s32 cpu;
 	s32 fits; /* less beats more: -1 beats 0 */
 	u64 capacity;
+	u32 has_core; /* there may be an idle core */
+	u32 left; /* how many CPUs may be looked at, and one more; with has_core any number */
 };
 
 /* Among CPUs that lack only the minimum the one that gives most for it; else the one with most capacity left. */
@@ -80,8 +82,7 @@ static u64 fallback_capacity(const struct select_ctx *s, const struct fg_cpu *rq
 #define ASYM_IDLE_CORE (-3)
 
 /* preferred: cpu's core is idle, or no core is. */
-static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, u32 preferred,
-			      struct capacity_choice *best)
+static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, u32 preferred, struct capacity_scan *best)
 {
 	u64 capacity;
 
@@ -99,12 +100,31 @@ static void consider_capacity(const struct select_ctx *s, s32 cpu, s32 fits, u32
 	}
 }
 
-/* How many CPUs of sd may be looked at, and one more; with an idle core to look for, any number. */
+/* How many CPUs of sd may be looked at, and one more. */
 static u32 capacity_budget(const struct select_ctx *s, const struct fg_domain *sd)
 {
 	if (!feat(s->sys, FG_ASYM_BUDGET) || feat(s->sys, FG_SIS_MODE) != FG_SIS_UTIL || !sd->shared)
 		return ~0u;
 	return sd->shared->nr_idle_scan + 1;
+}
+
+/* 1: the scan ends at cpu, with what is the best now. */
+global_func u32 scan_capacity(const struct select_ctx *s frame_arg, struct capacity_scan *scan frame_arg, s32 cpu)
+{
+	u32 preferred = !scan->has_core || core_is_idle(s, cpu);
+	s32 fits;
+
+	if (!scan->has_core && --scan->left == 0)
+		return 1;
+	if (!probe_free(s, cpu))
+		return 0;
+	fits = probe_fits(s, cpu);
+	if (fits == 1 && preferred) {
+		scan->cpu = cpu;
+		return 1;
+	}
+	consider_capacity(s, cpu, fits, preferred, scan);
+	return 0;
 }
 
 /*
@@ -116,25 +136,17 @@ global_func s32 select_idle_capacity(const struct select_ctx *s frame_arg, const
 {
 	s32 start = feat(s->sys, FG_CAPSCAN_NEXT) ? s->target + 1 : s->target;
 	struct mask_wrap it = mask_wrap_begin(start, s->sys->nr_cpus);
-	struct capacity_choice best = { -1, 0, 0 };
-	u32 has_core = feat(s->sys, FG_ASYM_RANK) && test_idle_cores(s), left = capacity_budget(s, sd);
+	struct capacity_scan scan = { .cpu = -1 };
 
-	if (left == 1)
+	scan.has_core = feat(s->sys, FG_ASYM_RANK) && test_idle_cores(s);
+	scan.left = capacity_budget(s, sd);
+	if (scan.left == 1)
 		return -1;
 	while (mask_wrap_next(&it, &sd->span, &s->p->allowed)) {
-		s32 cpu = (s32)it.cpu, fits;
-		u32 preferred = !has_core || core_is_idle(s, cpu);
-
-		if (!has_core && --left == 0)
-			return best.cpu;
-		if (!probe_free(s, cpu))
-			continue;
-		fits = probe_fits(s, cpu);
-		if (fits == 1 && preferred)
-			return cpu;
-		consider_capacity(s, cpu, fits, preferred, &best);
+		if (scan_capacity(s, &scan, (s32)it.cpu))
+			return scan.cpu;
 	}
-	if (has_core && best.fits > ASYM_IDLE_CORE)
+	if (scan.has_core && scan.fits > ASYM_IDLE_CORE)
 		s->v->writes |= FG_W_NO_IDLE_CORES;
-	return best.cpu;
+	return scan.cpu;
 }

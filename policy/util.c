@@ -150,23 +150,24 @@ static u64 rq_h_load(const struct fg_cpu *rq, u64 jiffies)
  */
 static noinline u64 queue_h_load(const struct fg_cpu *rq, const struct fg_tg_cpu *of, u64 jiffies)
 {
-	const struct fg_tg_cpu *path[FG_MAX_TG_DEPTH], *g = of;
-	u64 load = rq_h_load(rq, jiffies), above = rq->cfs.load_avg;
-	u32 n = 0;
+	const struct fg_tg_cpu *known = of, *g, *up;
+	u64 load, above;
 
-	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && g; i++) {
-		if (g->h_load_stamp == jiffies + 1) {
-			load = g->h_load;
-			above = g->avg.load_avg;
-			break;
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && known && known->h_load_stamp != jiffies + 1; i++)
+		known = group_above(rq, known);
+	load = known ? known->h_load : rq_h_load(rq, jiffies);
+	above = known ? known->avg.load_avg : rq->cfs.load_avg;
+	/* Inwards. Without an array of the way out: its index would make the BPF verifier follow each turn. */
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && known != of; i++) {
+		g = of;
+		up = group_above(rq, g);
+		for (u32 k = 0; can_loop(k, FG_MAX_TG_DEPTH) && up && up != known; k++) {
+			g = up;
+			up = group_above(rq, g);
 		}
-		path[n++ % FG_MAX_TG_DEPTH] = g;
-		g = group_above(rq, g);
-	}
-	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && n; i++) {
-		g = path[--n % FG_MAX_TG_DEPTH];
 		load = load * g->entity.avg.load_avg / (above + 1);
 		above = g->avg.load_avg;
+		known = g;
 	}
 	return load;
 }
