@@ -88,11 +88,12 @@ $shapes/smt.toml       periodic:tasks=600,duty=15,duration=0.3
 LINES
 }
 
-# What a booted kernel decided is recorded for one release; another one's answers are shown, not judged.
+# What booted kernels decided is recorded for two releases; another one's answers are shown, not judged.
 replay() {
 	say "the scenarios of a booted kernel"
 	guest/replay.sh 6.12.117 linux:base || [ ! -d "guest/recorded/$(make -s -C "$tree612" kernelversion)" ]
 	guest/replay.sh 6.12.117 fair:debian-6.12.117
+	guest/replay.sh 7.3.4 fair:debian-7.3.4
 }
 
 # cargo_test OPTION...: tests that want a library or a tree, of the build that all tests share.
