@@ -423,11 +423,14 @@ static u32 preempts_vprot(const struct fg_sys *sys, struct fg_queue *q, struct f
 			  struct fg_task *first, u32 flags)
 {
 	u32 is_short = entity_slice(sys, pe) < entity_slice(sys, e), shrink = feat(sys, FG_SHRINK);
-	u32 tested =
-		is_short || !feat(sys, FG_FORK_NO_PREEMPT) || !((flags & FG_WF_FORK) || (pe->flags & FG_TASK_DELAYED));
+	u32 is_delayed = (pe->flags & FG_TASK_DELAYED) != 0, tested;
 	u32 rule = FG_PICK_RULE_NONE;
 	struct fg_task *best = 0;
 
+	/* A sleeper that balancing has moved is no buddy: since v7.3 its slice is not looked at. */
+	if (is_delayed && feat(sys, FG_SHORT_BUDDY))
+		is_short = 0;
+	tested = is_short || !feat(sys, FG_FORK_NO_PREEMPT) || !((flags & FG_WF_FORK) || is_delayed);
 	if (tested) {
 		best = pick_in_wakeup(sys, q, e, first, !is_short, &rule);
 		if (best && (best->flags & FG_TASK_DELAYED) && feat(sys, FG_WAKE_PICK_DEQUEUE))

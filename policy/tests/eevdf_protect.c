@@ -203,6 +203,12 @@ TEST(an_eligible_wakee_with_a_shorter_slice_preempts_since_v73)
 	rq->fair.next = &c;
 	CHECK_EQ(check_preempt(&sys, rq, &b, &c, 0), FG_PREEMPT_YES);
 	CHECK(rq->fair.next == &c);
+	/* nor is a delayed sleeper, which balancing has moved, a buddy */
+	rq->fair.next = 0;
+	sys.feat.value[FG_FORK_NO_PREEMPT] = 1;
+	b.flags |= FG_TASK_DELAYED;
+	CHECK_EQ(fg_check_preempt_wakeup(&sys, rq, &b, &c, 0), FG_PICK_RULE_WAKE_FORK);
+	CHECK(rq->fair.next == 0);
 }
 
 /* A task 100 ms behind an equal one: its lag is 50 ms before it is limited. */

@@ -152,6 +152,13 @@ pub const WORKLOADS: &[ConformanceWorkload] = &[
         source: Source::PerCpu(include_str!("../../referee/nested.json")),
     },
     ConformanceWorkload {
+        name: "slices",
+        title: "slices of all lengths, nice values that change, and forks",
+        under: GovernorSet::Performance,
+        capped: false,
+        source: Source::File(include_str!("../../referee/slices.json")),
+    },
+    ConformanceWorkload {
         name: "light",
         title: "independent periodic tasks, together 12 % of the machine",
         under: GovernorSet::Schedutil,
