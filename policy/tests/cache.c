@@ -35,7 +35,7 @@ TEST(threads_are_too_many_for_the_cores_of_a_cache)
 {
 	cache_packages(2);
 	cpus[0].sd_llc_size = 8;
-	/* 6 * 1280 < 8 * 1024 < 8 * 1280 */
+	/* Vector 15: 6 * 1280 < 8 * 1024 < 8 * 1280 */
 	CHECK_EQ(invalid(3, 4, 1), 0);
 	CHECK_EQ(invalid(4, 5, 1), 1);
 	/* 1 + (2 - 1) * 1 times as many */

@@ -26,6 +26,19 @@ TEST(slices_grow_with_cpus_and_can_be_asked_for_in_v612)
 	CHECK_EQ(entity_slice(&sys, &p), 100 * MS);
 }
 
+/* Vector 6. */
+TEST(slices_of_700_us_grow_up_to_8_cpus)
+{
+	static const u32 v[][2] = { { 1, 700 }, { 2, 1400 }, { 4, 2100 }, { 8, 2800 }, { 64, 2800 } };
+
+	for (u32 i = 0; i < 5; i++) {
+		kit_init(v[i][0]);
+		sys.feat.value[FG_RQ] = FG_RQ_EEVDF612;
+		sys.feat.value[FG_SLICE_700] = 1;
+		CHECK_EQ(fg_slice(&sys, 0), v[i][1] * US);
+	}
+}
+
 /* (1024 * 0 + 512 * 10) / 1536 = 3.33; (1024 * 0 - 512 * 10) / 1536 = -3.33: down to 3 and to -4. */
 TEST(the_average_is_weighted_and_rounded_down)
 {
@@ -336,6 +349,7 @@ TEST(a_new_weight_keeps_the_lag)
 int main(void)
 {
 	RUN(slices_grow_with_cpus_and_can_be_asked_for_in_v612);
+	RUN(slices_of_700_us_grow_up_to_8_cpus);
 	RUN(the_average_is_weighted_and_rounded_down);
 	RUN(the_origin_follows_the_average);
 	RUN(running_moves_vruntime_and_the_average);

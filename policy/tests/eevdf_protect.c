@@ -48,7 +48,20 @@ TEST(what_was_picked_is_protected_for_the_shortest_slice)
 	CHECK_EQ(protected_until(&a), 100);
 }
 
-/* Others at 0 and 3 ms: their average and 1 ns. */
+/* Vector 8: its slice is 2.8 ms, the shortest 0.7 ms. */
+TEST(the_slice_of_eight_cpus_is_protected_for_a_quarter_of_it)
+{
+	struct fg_task a, b;
+
+	two(&a, &b, FG_PROTECT_VPROT);
+	a.custom_slice = 2800 * US;
+	a.deadline = START + 2800 * US;
+	rq->fair.min_slice = 700 * US;
+	run(&a);
+	CHECK_EQ(protected_until(&a), 700 * US);
+}
+
+/* Vector 7: others at 0 and 3 ms: their average and 1 ns. */
 TEST(protection_can_last_while_it_is_eligible)
 {
 	struct fg_task a, b, c;
@@ -310,6 +323,7 @@ TEST(protection_begins_at_a_pick_since_v70)
 int main(void)
 {
 	RUN(what_was_picked_is_protected_for_the_shortest_slice);
+	RUN(the_slice_of_eight_cpus_is_protected_for_a_quarter_of_it);
 	RUN(protection_can_last_while_it_is_eligible);
 	RUN(a_shorter_slice_preempts_in_spite_of_protection);
 	RUN(a_wakeup_that_does_not_preempt_shortens_protection);

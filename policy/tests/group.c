@@ -135,6 +135,62 @@ TEST(a_group_that_is_reweighted_keeps_its_lag)
 	CHECK_EQ(lag_after_halving(FG_RQ_EEVDF612, 50 * MS), 6 * MS);
 }
 
+/*
+ * Vector 5. The entity is 1 ms behind V, beside another of weight 1024, and loses half of its weight. What it is behind
+ * the old V then; how far the other is ahead of it.
+ */
+static s64 lag_after_placing(u8 how, u32 current, s64 *ahead)
+{
+	struct fg_task p, q;
+	u64 v;
+
+	begin_rq(kit_preset_v612, FG_RQ_EEVDF612);
+	sys.feat.value[FG_REWEIGHT] = how;
+	p = sleeper();
+	q = other();
+	enqueue(&p);
+	enqueue(&q);
+	if (current)
+		fg_set_next_entity(&sys, rq, &p, 1);
+	avg_vruntime_sub(&sys, &rq->fair, entity);
+	avg_vruntime_sub(&sys, &rq->fair, &q);
+	entity->vruntime = rq->fair.min_vruntime - MS;
+	q.vruntime = rq->fair.min_vruntime + MS;
+	avg_vruntime_add(&sys, &rq->fair, entity);
+	avg_vruntime_add(&sys, &rq->fair, &q);
+	v = fg_avg_vruntime(&rq->fair);
+	load_elsewhere(1024);
+	update_group_share(&sys, rq, part);
+	CHECK_EQ(entity->weight, 512);
+	*ahead = (s64)(q.vruntime - entity->vruntime);
+	return (s64)(v - entity->vruntime);
+}
+
+/* 2 ms by its new weight. Placed, 3 ms behind the other, which is V without it: as far as without placing. */
+TEST(an_entity_that_is_placed_again_comes_to_the_same_place)
+{
+	for (u8 how = FG_REWEIGHT_LAG; how <= FG_REWEIGHT_EXACT; how++) {
+		s64 ahead;
+
+		CHECK_EQ(lag_after_placing(how, 0, &ahead), 2 * MS);
+		CHECK_EQ(ahead, 3 * MS);
+	}
+}
+
+/*
+ * With its weight of 512 a current entity counts in V, 1/3 ms, and in the load, which makes 2 ms of lag 2 * 2048 / 1536: it
+ * comes to 7/3 ms behind.
+ */
+TEST(the_current_entity_falls_back_when_it_is_placed_again)
+{
+	s64 ahead;
+
+	CHECK_EQ(lag_after_placing(FG_REWEIGHT_LAG, 1, &ahead), 2 * MS);
+	CHECK_EQ(lag_after_placing(FG_REWEIGHT_PLACE, 1, &ahead), 2333333);
+	CHECK_EQ(lag_after_placing(FG_REWEIGHT_SELF_OUT, 1, &ahead), 2333333);
+	CHECK_EQ(lag_after_placing(FG_REWEIGHT_EXACT, 1, &ahead), 2 * MS);
+}
+
 /* The only task of a group in debt by a millisecond falls asleep, beside q. Half of the group's load is elsewhere. */
 static void sleep_in_debt(void (*preset)(void), struct fg_task *p, struct fg_task *q)
 {
@@ -322,6 +378,8 @@ int main(void)
 	RUN(a_group_is_queued_once_with_its_first_task_and_until_its_last);
 	RUN(with_cfs_a_group_is_reweighted_even_if_its_share_stays);
 	RUN(a_group_that_is_reweighted_keeps_its_lag);
+	RUN(an_entity_that_is_placed_again_comes_to_the_same_place);
+	RUN(the_current_entity_falls_back_when_it_is_placed_again);
 	RUN(an_empty_group_in_debt_keeps_its_weight_in_stable_trees_only);
 	RUN(a_group_in_debt_is_awake_with_its_next_task);
 	RUN(a_group_that_has_paid_is_gone_without_credit);

@@ -33,6 +33,18 @@ TEST(moves_between_caches_follow_the_table)
 	CHECK_EQ(move_to(55, 45, 0), llc_move_wanted);
 }
 
+/* Vector 14. */
+TEST(moves_between_caches_near_the_borders_of_the_table)
+{
+	cache_packages(2);
+	CHECK_EQ(move_to(30, 45, 1), llc_move_wanted);
+	CHECK_EQ(move_to(30, 50, 1), llc_move_forbidden);
+	CHECK_EQ(move_to(60, 55, 1), llc_move_free);
+	CHECK_EQ(move_to(60, 30, 0), llc_move_wanted);
+	CHECK_EQ(move_to(45, 10, 0), llc_move_forbidden);
+	CHECK_EQ(move_to(60, 55, 0), llc_move_free);
+}
+
 TEST(without_smt_a_cache_has_more_room)
 {
 	cache_packages(2);
@@ -343,6 +355,7 @@ TEST(asymmetric_packing_comes_first_with_cache_packing)
 int main(void)
 {
 	RUN(moves_between_caches_follow_the_table);
+	RUN(moves_between_caches_near_the_borders_of_the_table);
 	RUN(without_smt_a_cache_has_more_room);
 	RUN(the_task_counts_for_where_it_goes_and_not_for_where_it_leaves);
 	RUN(tasks_that_prefer_the_cache_come_there_one_at_a_time);

@@ -286,6 +286,19 @@ TEST(limits_that_change_nothing_count_as_a_change_or_not)
 	}
 }
 
+/* Vector 17: the same as before is asked for once more after new limits, or not; a second time it is not. */
+TEST(what_new_limits_leave_as_it_is_may_be_asked_for_again)
+{
+	for (u32 counts = 0; counts < 2; counts++) {
+		set_up(versions_612, 1000);
+		sys.feat.value[FG_FREQ_LIMITS_COUNT] = (u8)counts;
+		CHECK_EQ(asked(rq, 100 * MS, 100), 500000);
+		fg_sugov_limits(&clocks[0], 1500000);
+		CHECK_EQ(asked(rq, 200 * MS, 100), counts ? 500000 : 0);
+		CHECK_EQ(asked(rq, 300 * MS, 100), 0);
+	}
+}
+
 /* A busy CPU, and its clock must go down to 1000 MHz: v5.11 to v6.5 ask for what they had. */
 TEST(new_limits_end_a_hold_or_not)
 {
@@ -640,6 +653,7 @@ int main(void)
 	RUN(a_maximum_clamp_slows_a_busy_cpu_down_from_v518_on);
 	RUN(new_limits_are_heeded_at_once);
 	RUN(limits_that_change_nothing_count_as_a_change_or_not);
+	RUN(what_new_limits_leave_as_it_is_may_be_asked_for_again);
 	RUN(new_limits_end_a_hold_or_not);
 	RUN(inefficient_points_are_passed_over_if_the_limits_allow);
 	RUN(rt_tasks_run_at_the_top_as_long_as_nobody_uses_clamps);
