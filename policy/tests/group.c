@@ -371,6 +371,40 @@ TEST(a_group_joins_with_the_slice_of_its_task)
 	}
 }
 
+/* Groups within one another: of the run queue's load 2000 * 500 / 2001, of that 250 / 1001, of that 100 / 801. */
+TEST(a_group_has_its_part_of_the_load_of_what_it_is_in)
+{
+	static struct fg_tg_cpu inner_parts[FG_NR_CPUS], innermost_parts[FG_NR_CPUS];
+	struct fg_tg inner = { .cpus = inner_parts, .parent = &tg, .depth = 1, .shares = 1024 * 1024 };
+	struct fg_tg innermost = { .cpus = innermost_parts, .parent = &inner, .depth = 2, .shares = 1024 * 1024 };
+	struct fg_tg_cpu *in = &inner_parts[1], *most = &innermost_parts[1];
+
+	begin(kit_preset_v612);
+	memset(inner_parts, 0, sizeof(inner_parts));
+	memset(innermost_parts, 0, sizeof(innermost_parts));
+	fg_tg_init(&sys, &inner);
+	fg_tg_init(&sys, &innermost);
+	rq->cfs.load_avg = 2000;
+	entity->avg.load_avg = 500;
+	part->avg.load_avg = 1000;
+	in->entity.avg.load_avg = 250;
+	in->avg.load_avg = 800;
+	most->entity.avg.load_avg = 100;
+	CHECK_EQ(queue_h_load(rq, 0, 7), 2000);
+	CHECK_EQ(queue_h_load(rq, part, 7), 499);
+	CHECK_EQ(queue_h_load(rq, in, 7), 124);
+	CHECK_EQ(queue_h_load(rq, most, 7), 15);
+	/* What is as of this jiffy is not computed again; what is of an older one is. */
+	in->h_load = 400;
+	in->h_load_stamp = 8;
+	CHECK_EQ(queue_h_load(rq, in, 7), 400);
+	CHECK_EQ(queue_h_load(rq, most, 7), 49);
+	CHECK_EQ(queue_h_load(rq, most, 8), 15);
+	rq->h_load = 1000;
+	rq->h_load_stamp = 9;
+	CHECK_EQ(queue_h_load(rq, part, 8), 249);
+}
+
 int main(void)
 {
 	RUN(a_group_has_its_shares_where_its_load_is);
@@ -388,5 +422,6 @@ int main(void)
 	RUN(a_group_of_idle_tasks_gives_way_to_nobody_since_v612);
 	RUN(a_placed_group_takes_its_protection_along_since_v70);
 	RUN(a_group_joins_with_the_slice_of_its_task);
+	RUN(a_group_has_its_part_of_the_load_of_what_it_is_in);
 	return test_report();
 }
