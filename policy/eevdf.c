@@ -520,24 +520,33 @@ static void eevdf_yield(const struct fg_sys *sys, struct fg_queue *q, struct fg_
  */
 static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_queue *q, const struct fg_task *p, u32 flags)
 {
-	if (!is_eevdf612(sys) || !(flags & FG_DEQUEUE_SLEEP) || (flags & FG_DEQUEUE_DELAYED))
+	if (!is_eevdf612(sys) || !(flags & FG_DEQUEUE_SLEEP) || (flags & (FG_DEQUEUE_DELAYED | FG_DEQUEUE_SPECIAL)))
 		return 0;
 	return !(p->flags & FG_TASK_EXITING) && !entity_eligible(q, p);
+}
+
+/* One more (by = 1) or less of the tasks that p's queue and those above it count is delayed; nobody knows of it above a throttled one. */
+static void count_delayed(struct fg_cpu *rq, const struct fg_task *p, s32 by)
+{
+	struct fg_tg_cpu *g;
+
+	for_each_group_of(g, rq, p) {
+		g->h_nr_delayed += (u32)by;
+		if (g->throttled)
+			return;
+	}
+	rq->h_nr_delayed += (u32)by;
 }
 
 /* p sleeps, but stays in the queue. */
 static void set_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
-	struct fg_tg_cpu *g;
-
 	if (feat(sys, FG_DELAY_LAG))
 		update_entity_lag(sys, order_queue(sys, rq, p), p);
 	if (feat(sys, FG_CACHE_RUNNABLE))
 		pref_llc_running(sys, rq, p, -1);
 	p->flags |= FG_TASK_DELAYED;
-	rq->h_nr_delayed++;
-	for_each_group_of(g, rq, p)
-		g->h_nr_delayed++;
+	count_delayed(rq, p, 1);
 }
 
 /*
@@ -558,8 +567,6 @@ static void forfeit_credit(const struct fg_sys *sys, struct fg_queue *q, struct 
 
 void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
-	struct fg_tg_cpu *g;
-
 	if (!feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 	util_est_enqueue(sys, rq, p);
@@ -571,9 +578,7 @@ void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	p->flags &= ~(u32)FG_TASK_DELAYED;
 	if (feat(sys, FG_CACHE_RUNNABLE))
 		pref_llc_running(sys, rq, p, 1);
-	rq->h_nr_delayed--;
-	for_each_group_of(g, rq, p)
-		g->h_nr_delayed--;
+	count_delayed(rq, p, -1);
 	if (feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 }

@@ -50,11 +50,13 @@ void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, stru
 		cfs_update_min_vruntime(q, curr_in_group(rq, tg), left);
 }
 
-/* curr, of q, has had the CPU until now. */
-static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_queue *q, struct fg_task *curr,
+/* curr, of q, has had the CPU until now; g: whose queue q is, null: rq's. */
+static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, struct fg_task *curr,
 			 const struct fg_task *left)
 {
+	struct fg_queue *q = g ? &g->queue : &rq->fair;
 	u64 delta;
+	u32 rule = 0, over;
 
 	if (!curr->on_rq || rq->clock_task <= curr->exec_start)
 		return 0;
@@ -63,26 +65,29 @@ static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_
 	curr->sum_exec += delta;
 	if (!curr->shares)
 		account_mm_sched(sys, rq, curr, delta);
+	over = g && account_runtime(rq, g, delta);
 	delta = calc_delta_fair(sys, delta, curr);
-	if (is_eevdf(sys))
-		return eevdf_charge(sys, q, curr, delta);
-	curr->vruntime += delta;
-	cfs_update_min_vruntime(q, curr, left);
-	return 0;
+	if (is_eevdf(sys)) {
+		rule = eevdf_charge(sys, q, curr, delta);
+	} else {
+		curr->vruntime += delta;
+		cfs_update_min_vruntime(q, curr, left);
+	}
+	return over ? FG_PICK_RULE_QUOTA : rule;
 }
 
 u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
 {
 	struct fg_task *curr = curr_entity(sys, rq);
 
-	return curr ? charge_entity(sys, rq, &rq->fair, curr, left) : 0;
+	return curr ? charge_entity(sys, rq, 0, curr, left) : 0;
 }
 
 u32 fg_tg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, const struct fg_task *left)
 {
 	struct fg_task *curr = curr_in_group(rq, tg);
 
-	return curr ? charge_entity(sys, rq, &tg->cpus[(u32)rq->id].queue, curr, left) : 0;
+	return curr ? charge_entity(sys, rq, &tg->cpus[(u32)rq->id], curr, left) : 0;
 }
 
 void fg_task_fork(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
@@ -114,11 +119,13 @@ static void account_entity_dequeue(struct fg_cpu *rq, const struct fg_task *p)
 	count_task(rq, g, p, -1);
 }
 
-static void add_nr_running(struct fg_cpu *rq)
+static void add_nr_running(struct fg_cpu *rq, u32 nr)
 {
-	rq->nr_running++;
+	u32 was = rq->nr_running;
+
+	rq->nr_running += nr;
 	/* A task waits: the root domain may have something to balance. */
-	if (rq->nr_running == 2 && rq->rd)
+	if (was < 2 && rq->nr_running >= 2 && rq->rd)
 		rq->rd->overload = 1;
 }
 
@@ -156,7 +163,7 @@ static void join_competition(const struct fg_sys *sys, struct fg_cpu *rq, struct
 
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
-	u32 counted = !(p->flags & FG_TASK_DELAYED);
+	u32 counted = !(p->flags & FG_TASK_DELAYED), arrived;
 
 	if (!is_flat(sys))
 		join_competition(sys, rq, p, flags);
@@ -174,14 +181,15 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	account_llc_enqueue(sys, rq, p);
 	p->on_rq = 1;
 	p->flags &= ~(u32)FG_TASK_NEW;
-	enqueue_groups(sys, rq, p);
-	add_nr_running(rq);
+	arrived = enqueue_groups(sys, rq, p);
+	if (arrived)
+		add_nr_running(rq, 1);
 	/* Its part of the CPU is known now. */
 	if (is_flat(sys))
 		join_competition(sys, rq, p, flags);
 
 	/* Only wakeups: the utilization of a new task is a guess, and a migrated task was counted before. */
-	if (flags & FG_ENQUEUE_WAKEUP)
+	if (arrived && (flags & FG_ENQUEUE_WAKEUP))
 		update_overutilized_status(sys, rq);
 	if (counted && feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
@@ -267,8 +275,10 @@ static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	p->on_rq = 0;
 	account_entity_dequeue(rq, p);
 	account_llc_dequeue(sys, rq, p);
-	dequeue_groups(sys, rq, group_of(rq, p), p, flags & FG_DEQUEUE_SLEEP);
-	rq->nr_running--;
+	return_runtime(rq, group_of(rq, p));
+	note_idle_clock(group_of(rq, p));
+	if (dequeue_groups(sys, rq, group_of(rq, p), p, flags & FG_DEQUEUE_SLEEP))
+		rq->nr_running--;
 	if (flags & FG_DEQUEUE_DELAYED)
 		p->flags &= ~(u32)FG_TASK_DELAYED;
 }
@@ -380,7 +390,7 @@ void fg_set_next_buddy(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 {
 	if (!feat(sys, FG_NEXT_BUDDY) || !is_eevdf(sys) || (flags & FG_WF_FORK) || (p->flags & FG_TASK_DELAYED))
 		return;
-	if (p == fair_curr(rq) || p->policy == FG_SCHED_IDLE)
+	if (p == fair_curr(rq) || p->policy == FG_SCHED_IDLE || throttled_hierarchy(group_of(rq, p)))
 		return;
 	if (is_flat(sys))
 		rq->fair.next = p;
@@ -510,6 +520,8 @@ u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 
 	if (!curr || curr == p)
 		return 0;
+	if (throttled_hierarchy(group_of(rq, p)))
+		return FG_PICK_RULE_WAKE_THROTTLED;
 	if (is_eevdf(sys))
 		return eevdf_check_preempt_wakeup(sys, rq, curr, p, first, flags);
 	return cfs_check_preempt_wakeup(sys, rq, curr, p);

@@ -55,6 +55,8 @@ u32 fg_feature_ready(u32 id, u32 value)
 		return value <= FG_HRTICK_DEADLINE;
 	case FG_GROUP_SHARES:
 		return value <= FG_GROUP_SHARES_TASKS;
+	case FG_THROTTLE:
+		return value == FG_THROTTLE_GROUP;
 	case FG_RQ:
 		return value <= FG_RQ_EEVDF612;
 	}

@@ -361,7 +361,7 @@ FG_FEATURE(GROUP_SHARES, "group-shares", "smp|up|concur|max|tasks", "-", "v7.3",
 FG_FEATURE(TG_DECAYED, "tg-decayed", "", "-", "v6.18", 1, "a group is kept until its contribution to the load is 0")
 FG_FEATURE(TG_RATE_CLOCK, "tg-rate-clock", "", "-", "v7.2", 1,
 	   "the contributions of groups go by the clock of the queue")
-FG_FEATURE(THROTTLE, "throttle", "group|task|task-early", "-", "v6.18", 0,
+FG_FEATURE(THROTTLE, "throttle", "group|task|task-early", "-", "v6.18", 1,
 	   "a group without quota stops at once, or each of its tasks on its return to user mode")
 FG_FEATURE(PROXY, "proxy", "off|local|migrate", "-", "-", 0,
 	   "who waits for a mutex lends its place to the owner (CONFIG_SCHED_PROXY_EXEC)")

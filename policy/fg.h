@@ -129,6 +129,9 @@ struct fg_features {
 #define FG_HRTICK_DEADLINE 2
 #define FG_PREEMPT_MODEL_FULL 0
 #define FG_PREEMPT_MODEL_LAZY 1
+#define FG_THROTTLE_GROUP 0
+#define FG_THROTTLE_TASK 1
+#define FG_THROTTLE_EARLY 2
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -288,8 +291,10 @@ struct fg_tg_cpu {
 	u64 load_shares;	/* queue.load_weight in 1024ths, without rounding each weight */
 	u32 h_nr_running;	/* tasks in it and in groups within it, queued or current */
 	u32 h_nr_delayed;	/* of these asleep */
+	u32 idle_h_nr_running;	/* of these SCHED_IDLE, or in a group within it that has cpu.idle */
 	u32 runnable;		/* those awake, as the entity's signal counts them */
 	u32 propagate;		/* avg got or lost something that the entity's does not know of yet */
+	u32 pad;
 	s64 propagate_sum;	/* load_sum of that, without weights */
 	u32 removed_nr;		/* as in fg_cpu */
 	s32 nr_nested;		/* as in fg_cpu, of queue */
@@ -301,6 +306,33 @@ struct fg_tg_cpu {
 	u64 contributed;	/* ns, clock of the CPU when that changed last */
 	u64 h_load;		/* as in fg_cpu: the group's part of the CPU's load_avg */
 	u64 h_load_stamp;
+	s64 runtime_remaining;	/* ns that its tasks may run here until more of the quota is to be asked for; no quota: unused */
+	u64 throttled_seq;	/* place among the throttled queues of the group, 0: it is not throttled */
+	u64 throttled_clock_pelt;	/* the signals' clock when it stopped for the queue, */
+	u64 throttled_clock_pelt_time;	/* and how long it has stood in all before that, ns */
+	u64 throttled_pelt_idle;	/* the latter when the queue became empty; ~0: it stood then */
+	u32 throttled;		/* the quota is used up */
+	u32 throttle_count;	/* how many of it and the groups around it are throttled here */
+};
+
+/*
+ * cpu.max: the quota of a group (cfs_bandwidth). Each period a timer fills the pool; the queues of the group take slices
+ * from it. The caller has the timers: when asked is set, it sets the timers anew that are active, on the CPU that it is on.
+ */
+struct fg_bandwidth {
+	u64 quota;		/* ns of CPU time in each period, 0: no limit */
+	u64 period;		/* ns, at least 1 while there is a quota */
+	u64 burst;		/* ns that may be left over from earlier periods */
+	u64 runtime;		/* ns in the pool */
+	u64 expires;		/* when the period timer expires next, or did last; ns */
+	u64 slack_expires;	/* the same of the slack timer */
+	u64 last_seq;		/* of the queue that was throttled last */
+	u32 nr_throttled;	/* queues */
+	u32 idle;		/* nobody took from the pool since the period began */
+	u32 period_active;	/* the period timer is set, */
+	u32 slack_active;	/* and the slack timer */
+	u32 asked;		/* one of them is to be set: the caller's to clear */
+	u32 pad;
 };
 
 /* A task group that competes as one. */
@@ -312,6 +344,7 @@ struct fg_tg {
 	u64 shares;		/* its weight while all of it is on one CPU, in 1024ths: 1024 * 1024 for a cpu.weight of 100 */
 	u64 load_avg;		/* sum over the CPUs */
 	u64 runnable_avg;	/* the same, with flat-pick */
+	struct fg_bandwidth bandwidth;
 };
 
 /* What CPUs behind one last-level cache share, or those of an asymmetric domain (sched_domain_shared). */
@@ -790,6 +823,7 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 #define FG_DEQUEUE_MOVE 2	/* leaves for another run queue while runnable */
 #define FG_DEQUEUE_DELAYED 4	/* with SLEEP: p is FG_TASK_DELAYED, and stays no longer */
 #define FG_DEQUEUE_CLASS 8	/* with DELAYED: because p leaves the fair class, not because it was picked */
+#define FG_DEQUEUE_SPECIAL 16	/* with SLEEP: it does not stay, delayed */
 
 /* V of a queue (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
 u64 fg_avg_vruntime(const struct fg_queue *q);
@@ -898,6 +932,32 @@ u32 fg_tg_tick(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg, FG
 /* A group that is FG_TASK_DELAYED, off the tree, leaves. */
 void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
 void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
+/*
+ * Bandwidth of groups (cpu.max). A group whose quota is used up is throttled: on a CPU its entity leaves the queue that it
+ * competes in, with all that is in it, until the quota is renewed. Enqueue and dequeue see to what joins and leaves it
+ * meanwhile. In addition to the sequences above:
+ *
+ *   start	quota, period and burst set; expires at the offset of the group's first period; fg_tg_start_bandwidth
+ *   switch	before fg_tg_pick, and for the group of each entity (none: of the task) that is put back, innermost first, before
+ *		its tree insert: fg_tg_throttle; if it says 1, fg_update_min_vruntime of what is around it; in a pick, from the top
+ *   period timer	until fg_period_forward says 0: fg_period_begin; while that, or the distribution after it, says that queues
+ *		are throttled and runtime is in the pool, distribution
+ *   slack timer	fg_slack_due; if 1: distribution
+ *   distribution	throttled queues in the order of throttled_seq, until the pool is empty: fg_tg_hand_out; if 1, on the
+ *		queue's CPU, clock up to date: fg_tg_unthrottle
+ */
+void fg_tg_start_bandwidth(const struct fg_sys *sys, struct fg_tg *tg, u64 now);
+/* check_cfs_rq_runtime: 1: the quota is used up, and tg is throttled on rq. */
+fg_bool fg_tg_throttle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
+void fg_tg_unthrottle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
+/* The period timer is set on to the first expiry after now, ns. How many it has passed. */
+u64 fg_period_forward(struct fg_bandwidth *b, u64 now);
+/* A period begins: the pool is filled. 1: queues are throttled. */
+fg_bool fg_period_begin(struct fg_bandwidth *b);
+/* The slack timer has expired at now, ns. 1: the pool has enough to be distributed before the period ends. */
+fg_bool fg_slack_due(struct fg_bandwidth *b, u64 now);
+/* The throttled queue of tg on rq pays its debt from the pool, and 1 ns more. 1: it may run again. */
+fg_bool fg_tg_hand_out(const struct fg_cpu *rq, struct fg_tg *tg);
 /* The clamps of a p join and leave those of rq; enqueue and dequeue do it. */
 void fg_uclamp_rq_inc(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 void fg_uclamp_rq_dec(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);

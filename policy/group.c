@@ -200,6 +200,9 @@ static void update_group_share(const struct fg_sys *sys, struct fg_cpu *rq, stru
 	/* The weight that a debt was counted in. */
 	if (!g->queue.load_weight && feat(sys, FG_TG_EMPTY_KEEPS))
 		return;
+	/* It is not queued, or not for long. */
+	if (throttled_hierarchy(g))
+		return;
 	shares = group_shares(sys, g);
 	if (shares != g->entity.shares || !is_eevdf(sys))
 		reweight_group(sys, rq, &g->entity, shares);
@@ -227,6 +230,22 @@ static u32 enqueue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, str
 	return 1;
 }
 
+/* p counts as SCHED_IDLE in the sums of g, which it is in: it is, or a group within g that it is in has cpu.idle. */
+static u32 is_idle_within(const struct fg_cpu *rq, const struct fg_tg_cpu *g, const struct fg_task *p)
+{
+	const struct fg_tg_cpu *in;
+
+	if (p->policy == FG_SCHED_IDLE)
+		return 1;
+	for_each_group_of(in, rq, p) {
+		if (in == g)
+			return 0;
+		if (in->group->idle)
+			return 1;
+	}
+	return 0;
+}
+
 /* p is one more (by = 1) or less (-1) in the queue of g; null: in rq's own. */
 static void count_task(struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_task *p, s32 by)
 {
@@ -235,6 +254,8 @@ static void count_task(struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_t
 	if (g) {
 		g->h_nr_running += (u32)by;
 		g->h_nr_delayed += delayed;
+		if (is_idle_within(rq, g, p))
+			g->idle_h_nr_running += (u32)by;
 		return;
 	}
 	rq->h_nr_running += (u32)by;
@@ -256,15 +277,24 @@ static void count_above(struct fg_cpu *rq, const struct fg_tg_cpu *g, const stru
 		count_task(rq, above, p, by);
 }
 
-/* p has joined its group: so do, unless they are there, the entities of all groups that it is in. */
-static void enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+/*
+ * p has joined its group: so do, unless they are there, the entities of all groups that it is in, up to one that is throttled;
+ * 0: one is.
+ */
+static u32 enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
 {
 	struct fg_tg_cpu *g;
+	u32 was_empty = p->tg && nr_entities(rq, p) == 1;
 	u64 slice = p->custom_slice;
 
 	for_each_group_of(g, rq, p) {
 		u32 joined;
 
+		if (was_empty)
+			check_enqueue_throttle(sys, rq, g);
+		if (g->throttled)
+			return 0;
+		was_empty = group_above(rq, g) && !group_above(rq, g)->queue.load_weight;
 		/* Nobody else is queued in it. Later changes are the caller's. */
 		if (!g->entity.on_rq)
 			g->entity.custom_slice = slice;
@@ -274,6 +304,7 @@ static void enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const st
 		joined = enqueue_group_entity(sys, rq, g);
 		count_above(rq, g, p, 1, (s32)joined);
 	}
+	return 1;
 }
 
 /* The entity of g leaves as one that falls asleep; flags: DELAYED if it did so before. 0: it stays, delayed. */
@@ -295,8 +326,10 @@ static u32 dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, str
 		eevdf_leave(sys, q, e, flags);
 	leave_load(sys, rq, e);
 	e->on_rq = 0;
+	return_runtime(rq, group_above(rq, g));
 	e->flags &= ~(u32)FG_TASK_DELAYED;
 	update_group_share(sys, rq, g);
+	note_idle_clock(group_above(rq, g));
 	return 1;
 }
 
@@ -311,16 +344,18 @@ static void set_next_buddy_group(struct fg_cpu *rq, struct fg_tg_cpu *g)
 
 /*
  * g has lost p, or, if that is null, is delayed itself and leaves now: so do the entities of all groups that have nothing
- * left, from the innermost on. sleeps: p does.
+ * left, from the innermost on, up to one that is throttled; 0: one is. sleeps: p does.
  */
-static void dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_task *p,
-			   u32 sleeps)
+static u32 dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_task *p,
+			  u32 sleeps)
 {
 	u32 leaving = 1, flags = p ? 0 : FG_DEQUEUE_DELAYED;
 
 	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && g; i++) {
 		u32 left = 0;
 
+		if (g->throttled)
+			return 0;
 		tell_above(sys, rq, g);
 		g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
 		if (leaving && !g->queue.load_weight) {
@@ -328,7 +363,8 @@ static void dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 			leaving = left;
 		} else {
 			/* A task that sleeps before its slice ends leaves the rest of the slice to its group. */
-			if (leaving && sleeps && (groups_compete(sys) ? feat(sys, FG_PICK_BUDDY) : !is_eevdf(sys)))
+			if (leaving && sleeps && !throttled_hierarchy(g) &&
+			    (groups_compete(sys) ? feat(sys, FG_PICK_BUDDY) : !is_eevdf(sys)))
 				set_next_buddy_group(rq, g);
 			leaving = 0;
 			update_group_share(sys, rq, g);
@@ -337,6 +373,7 @@ static void dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 		flags = 0;
 		g = group_above(rq, g);
 	}
+	return 1;
 }
 
 void fg_tg_dequeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)

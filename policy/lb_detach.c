@@ -52,6 +52,9 @@ u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const st
 		return 0;
 	if (feat(sys, FG_INELIGIBLE_STAY) && !b->sd->nr_balance_failed && ineligible_at_dst(sys, b, p))
 		return 0;
+	if (throttled_hierarchy(group_of(cpu_rq(sys, (u32)b->src_cpu), p)) ||
+	    throttled_hierarchy(group_of(cpu_rq(sys, (u32)b->dst_cpu), p)))
+		return 0;
 	/* v5.12: it is where it belongs, and says nothing about the others. */
 	if (feat(sys, FG_LB_KTHREAD) && (p->flags & FG_TASK_PERCPU_KTHREAD))
 		return 0;

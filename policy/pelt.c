@@ -114,6 +114,14 @@ static u64 rq_clock_pelt(const struct fg_cpu *rq)
 	return rq->clock_pelt - rq->lost_idle_time;
 }
 
+/* cfs_rq_clock_pelt: the clock of the signals in the queue of g, null: in rq's own. It stands while g is throttled. */
+static u64 queue_clock_pelt(const struct fg_cpu *rq, const struct fg_tg_cpu *g)
+{
+	if (!g)
+		return rq_clock_pelt(rq);
+	return (g->throttle_count ? g->throttled_clock_pelt : rq_clock_pelt(rq)) - g->throttled_clock_pelt_time;
+}
+
 /* sync(p) and the like: sa slept from its last update until now. */
 static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight)
 {
@@ -223,7 +231,9 @@ static void age_task(const struct fg_cpu *rq, struct fg_task *p)
 {
 	u32 runnable = p->on_rq && !(p->flags & FG_TASK_DELAYED);
 
-	if (!is_detached(p) && fg_pelt_update(&p->avg, rq_clock_pelt(rq), p->on_rq, runnable, rq->curr == p)) {
+	u64 now = queue_clock_pelt(rq, group_of(rq, p));
+
+	if (!is_detached(p) && fg_pelt_update(&p->avg, now, p->on_rq, runnable, rq->curr == p)) {
 		fg_pelt_averages(&p->avg, p->weight);
 		p->flags &= ~(u32)FG_TASK_EST_CURRENT;
 	}
@@ -353,9 +363,15 @@ void fg_migrate_task(const struct fg_sys *sys, struct fg_cpu *old, struct fg_tas
 void fg_migrate_lag(const struct fg_sys *sys, const struct fg_cpu *old, struct fg_task *p, u64 now)
 {
 	u64 pelt = old->clock_pelt_idle;
+	const struct fg_tg_cpu *g = group_of(old, p);
 
 	if (!feat(sys, FG_MIGRATE_LAG) || !old->curr_is_idle || !(p->flags & FG_TASK_MIGRATED))
 		return;
+	if (g) {
+		if (g->throttled_pelt_idle == ~0ull)
+			return;
+		pelt -= g->throttled_pelt_idle;
+	}
 	if (pelt < queue_last_update(old, p))
 		return;
 	pelt_decay_blocked(&p->avg, pelt + pos_sub(now, old->clock_idle), p->weight);
@@ -382,7 +398,7 @@ void fg_post_init_util(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	sa->runnable_avg = sa->util_avg;
 
 	if (!is_fair(p)) {
-		sa->last_update = rq_clock_pelt(rq);
+		sa->last_update = queue_clock_pelt(rq, group_of(rq, p));
 		return;
 	}
 	if (p->tg) {

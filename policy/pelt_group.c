@@ -56,7 +56,7 @@ static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 
 	if (changed)
 		apply_removed_from_group(sys, g);
-	if (fg_pelt_update(&g->avg, rq_clock_pelt(rq), g->queue.load_weight,
+	if (fg_pelt_update(&g->avg, queue_clock_pelt(rq, g), g->queue.load_weight,
 			   runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed), g->entity.on_cpu)) {
 		fg_pelt_averages(&g->avg, 1);
 		changed = 1;
@@ -70,7 +70,7 @@ static void age_group_entity(struct fg_cpu *rq, struct fg_tg_cpu *g)
 	struct fg_task *e = &g->entity;
 	u32 runnable = e->flags & FG_TASK_DELAYED ? 0 : g->runnable;
 
-	if (fg_pelt_update(&e->avg, rq_clock_pelt(rq), e->on_rq, runnable, e->on_cpu))
+	if (fg_pelt_update(&e->avg, queue_clock_pelt(rq, group_above(rq, g)), e->on_rq, runnable, e->on_cpu))
 		fg_pelt_averages(&e->avg, e->weight);
 }
 
@@ -227,21 +227,26 @@ static void tell_above(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg
 		cpufreq_update_util(sys, rq, 0);
 }
 
-/* Updates the signal of g's queue, and this CPU's contribution to the load of the whole group. */
-static void age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+/* Updates the signal of g's queue, and this CPU's contribution to the load of the whole group; 1: it has changed. */
+static u32 age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
-	if (age_group_queue(sys, rq, g))
-		contribute(sys, rq, g);
+	if (!age_group_queue(sys, rq, g))
+		return 0;
+	contribute(sys, rq, g);
+	return 1;
 }
 
-/* Updates and propagates the signals above the queue of p's group; 1: rq's have changed. */
+/* Updates and propagates the signals above the queue of p's group, up to one that is throttled; 1: rq's have changed. */
 static u32 age_groups_above(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
 {
 	struct fg_tg_cpu *g;
 	u32 changed = 0;
 
-	for_each_group_of(g, rq, p)
+	for_each_group_of(g, rq, p) {
+		if (g->throttled)
+			return 0;
 		changed = age_above_telling(sys, rq, g);
+	}
 	return changed;
 }
 
@@ -301,9 +306,10 @@ static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u3
 	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < sys->nr_tgs; i++) {
 		struct fg_tg_cpu *g = &sys->tgs[i].cpus[(u32)rq->id];
 
-		if (group_is_gone(sys, g))
+		if (throttled_hierarchy(g) || group_is_gone(sys, g))
 			continue;
-		age_contributing(sys, rq, g);
+		if (age_contributing(sys, rq, g))
+			note_idle_clock(g);
 		changed |= age_above_telling(sys, rq, g);
 		*blocked |= g->avg.load_avg || g->avg.util_avg;
 	}

@@ -9,6 +9,8 @@ FG_PICK_RULE(NONE, "none", "pick_next_task_fair", "no rule", "nothing was picked
 /* A wakeup does not preempt: spec 9.1, 9.2. */
 FG_PICK_RULE(WAKE_PENDING, "wake-pending", "check_preempt_wakeup_fair", "reschedule pending",
 	     "the current task is to be rescheduled already: the pick decides")
+FG_PICK_RULE(WAKE_THROTTLED, "wake-throttled", "check_preempt_wakeup_fair", "group throttled",
+	     "the quota (cpu.max) of the woken task's group, or of one around it, is used up")
 FG_PICK_RULE(WAKE_BATCH, "wake-batch", "check_preempt_wakeup_fair", "SCHED_BATCH, SCHED_IDLE",
 	     "the woken task is of a policy that waits for the current task's slice to end")
 FG_PICK_RULE(WAKE_FORK, "wake-fork", "check_preempt_wakeup_fair", "new or delayed task",
@@ -49,6 +51,8 @@ FG_PICK_RULE(PROTECTION, "protection", "update_curr", "protection ended",
 FG_PICK_RULE(TICK_SLICE, "tick-slice", "check_preempt_tick", "slice used up", "the current task has used up its slice")
 FG_PICK_RULE(TICK_AHEAD, "tick-ahead", "check_preempt_tick", "a slice ahead of the leftmost",
 	     "the current task's vruntime exceeds the leftmost one's by a slice")
+FG_PICK_RULE(QUOTA, "quota", "account_cfs_rq_runtime", "quota used up",
+	     "the quota (cpu.max) of the current task's group, or of one around it, is used up")
 
 /* How a pick ends: spec 9.1, 9.2. */
 FG_PICK_RULE(ONLY, "only", "pick_next_entity", "only task", "no other task is queued")

@@ -26,6 +26,7 @@
 #include "cfs.c"
 #include "eevdf.c"
 #include "group.c"
+#include "bandwidth.c"
 #include "fair.c"
 
 /* placement */

@@ -298,6 +298,16 @@ static u32 invalid_llc_nr(const struct fg_sys *sys, const struct fg_process *g, 
 /* schedutil.c */
 static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
 
+/* bandwidth.c */
+static u32 throttled_hierarchy(const struct fg_tg_cpu *g);
+static u32 account_runtime(const struct fg_cpu *rq, struct fg_tg_cpu *g, u64 delta);
+static void return_runtime(const struct fg_cpu *rq, struct fg_tg_cpu *g);
+static void note_idle_clock(struct fg_tg_cpu *g);
+static void check_enqueue_throttle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+
+/* fair.c */
+static void add_nr_running(struct fg_cpu *rq, u32 nr);
+
 /* pelt.c */
 static u32 pelt_divider(const struct fg_avg *sa);
 static void enqueue_load_avg(struct fg_avg *to, const struct fg_task *p);
@@ -305,6 +315,7 @@ static void dequeue_load_avg(const struct fg_sys *sys, struct fg_avg *from, cons
 static void enqueue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static void dequeue_runnable_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static u64 rq_clock_pelt(const struct fg_cpu *rq);
+static u64 queue_clock_pelt(const struct fg_cpu *rq, const struct fg_tg_cpu *g);
 static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight);
 static u32 age_cfs_rq(const struct fg_sys *sys, struct fg_cpu *rq, u32 running);
 static void age_task(const struct fg_cpu *rq, struct fg_task *p);
@@ -318,7 +329,7 @@ static void attach_entity_load_avg(struct fg_cpu *rq, struct fg_task *p);
 static void detach_entity_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 
 /* pelt_group.c */
-static void age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+static u32 age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static u32 age_groups_above(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static void join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches);

@@ -18,7 +18,7 @@
 //! Task groups bound the utilization clamps of their tasks (`scheduler/groups.rs`), and share CPUs by weight, one within
 //! another (`sequence/task_group.rs`).
 //!
-//! DEVIATION: not implemented (spec 11.3): push and pull of RT tasks, bandwidth control of groups, NUMA faults. `DEVIATION:` marks each place in the code.
+//! DEVIATION: not implemented (spec 11.3): push and pull of RT tasks, NUMA faults. `DEVIATION:` marks each place in the code.
 //!
 //! ```
 //! use fairground_fair::{Features, features};

@@ -1,6 +1,7 @@
 //! All tests of the crate from outside: one program, which is linked once.
 
 mod balance;
+mod bandwidth;
 mod caches;
 mod calls;
 mod clamps;

@@ -95,8 +95,24 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
         w.groups = (0..17).map(group).collect();
     });
     assert!(deep.ends_with("` is within 16 others; expected 15 at most in fair:"), "{deep}");
-    let limited = grouped("cpu.max", "50000 100000");
-    assert!(limited.starts_with("task group `/apps`: cpu.max = `50000 100000` needs a linux: scheduler"), "{limited}");
+    for wrong in ["", "none", "999", "max 100", "max 1000001", "50000 100000 1", "-1"] {
+        let refused = grouped("cpu.max", wrong);
+        let expected =
+            "expected `max` or a quota of 1000 to 17592186044415 us, and perhaps a period of 1000 to 1000000 us";
+        assert!(refused.starts_with(&format!("task group `/apps`: cpu.max = `{wrong}`; {expected}")), "{refused}");
+    }
+    let burst = grouped("cpu.max.burst", "-1");
+    assert_eq!(burst, "task group `/apps`: cpu.max.burst = `-1`; expected 0 to 17592186044415 us");
+    let large = refusal(|w| {
+        let files = [("cpu.max", "5000"), ("cpu.max.burst", "5001")].map(|(file, value)| (file.into(), value.into()));
+        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files: files.into(), cpus: None }];
+    });
+    assert_eq!(large, "task group `/apps`: cpu.max.burst = `5001`; expected 0 to the quota of cpu.max, 5000 us");
+    let later = refused_by("fair:v6.18", |w| {
+        let files = vec![("cpu.max".into(), "5000".into())];
+        w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files, cpus: None }];
+    });
+    assert!(later.starts_with("task group `/apps`: cpu.max needs a preset up to v6.17 (throttle=group"), "{later}");
     let clamped = grouped("cpu.uclamp.min", "101");
     assert!(clamped.starts_with("task group `/apps`: cpu.uclamp.min = `101`; expected 0 to 100"), "{clamped}");
 }

@@ -21,6 +21,8 @@ pub enum Purpose {
     StepCost = 6,
     /// Whether newly idle balancing looks at a domain (newidle-fail=random); entity = the CPU.
     NewIdle = 7,
+    /// When the first period of a group's quota (cpu.max) ends; entity = the group.
+    QuotaPeriod = 8,
     /// Steady tasks of a state that is judged; entity = its number.
     Steady = 16,
 }

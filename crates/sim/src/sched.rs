@@ -67,6 +67,8 @@ pub enum Ipi {
     NohzKick,
     /// Asks the CPU to set its timer to the end of the current slice (hrtick).
     Hrtick,
+    /// Asks the CPU to let queues of groups go on that were throttled (cpu.max).
+    Unthrottle,
 }
 
 /// What a CPU runs next.

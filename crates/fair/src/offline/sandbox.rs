@@ -232,7 +232,7 @@ impl PolicySandbox {
     /// # Errors
     /// More groups, or groups deeper within others, than the policy has room for.
     pub fn set_task_groups(&mut self, parents: &[Option<usize>]) -> Result<(), String> {
-        let new = |parent: &Option<usize>| NewGroup { parent: *parent, shares: 0, idle: false };
+        let new = |parent: &Option<usize>| NewGroup { parent: *parent, shares: 0, idle: false, quota: None };
         self.queues.set_groups(&parents.iter().map(new).collect::<Vec<_>>())
     }
 
@@ -280,6 +280,11 @@ impl PolicySandbox {
     /// The number of a task group as an entity of a queue, among those of tasks.
     pub fn task_group_entity(&self, group: usize) -> u32 {
         entity_of_group(self.queues.world.tg_of(group))
+    }
+
+    /// Whether an entity of a queue is a task group, not a task.
+    pub fn is_task_group(&self, entity: u32) -> bool {
+        group_of_entity(entity).is_some()
     }
 
     /// Sets the buddies in the queue of a task group on a CPU (none: the CPU's own), entities all.

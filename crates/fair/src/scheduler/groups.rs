@@ -6,18 +6,24 @@
 //!
 //! DEVIATION: where no weight is written all fair tasks of a CPU compete as those of the root group do, each with the
 //! weight of its own nice value; the kernel shares between groups of the default weight too. Files of clamps alone, as
-//! phones have them, so cost nothing and change nothing else. `cpu.max` is refused by name, unless its value is the
-//! default; `cpu.idle` with presets before v6.6.
+//! phones have them, so cost nothing and change nothing else. `cpu.idle` is refused with presets before v6.6.
+//!
+//! `cpu.max` limits a group to a quota of CPU time in each period; a group with one makes all groups compete.
 
-use fairground_sim::{ClampLimits, Env, TaskId};
+use fairground_sim::{draw, ClampLimits, Env, Purpose, TaskId};
 use fairground_workload::{Clamp, ClampPercent, GroupClamp, GroupId, TaskGroup, Workload};
 
 use crate::ffi::*;
-use crate::world::{depths, NewGroup};
+use crate::world::{depths, NewGroup, Quota};
 use crate::{world, Fair, Features};
 
-/// Files that are not supported, with their default values, which are accepted.
-const NEUTRAL: &[(&str, &[&str])] = &[("cpu.max", &["max", "max 100000"]), ("cpu.max.burst", &["0"])];
+/// The period of a quota until a file states one, us (default_cfs_period).
+const DEFAULT_PERIOD_US: u64 = 100_000;
+
+/// Shortest quota and period, us; the longest period; the largest sum of quota and burst (max_cfs_runtime).
+const SHORTEST_US: u64 = 1_000;
+const LONGEST_PERIOD_US: u64 = 1_000_000;
+const LARGEST_QUOTA_US: u64 = (1 << 44) - 1;
 
 /// Shares of a group without a file of weights.
 const DEFAULT_SHARES: u64 = 1024 * FG_NICE_0_LOAD as u64;
@@ -43,6 +49,18 @@ struct Weight {
     /// See `FgTg::shares`; none: no file of weights was written.
     shares: Option<u64>,
     idle: bool,
+    /// The quota that `cpu.max` states, us; none: no limit.
+    quota_us: Option<u64>,
+    period_us: Option<u64>,
+    burst_us: u64,
+}
+
+impl Weight {
+    /// The quota as it is to be kept.
+    fn quota(&self) -> Option<Quota> {
+        let period = self.period_us.unwrap_or(DEFAULT_PERIOD_US) * 1000;
+        Some(Quota { quota: self.quota_us? * 1000, period, burst: self.burst_us * 1000 })
+    }
 }
 
 /// The groups of a run, parents before their children.
@@ -81,10 +99,21 @@ impl Groups {
                     Asked::Shares(asked) => weight.shares = Some(asked),
                     Asked::Idle(idle) if idle == weight.idle => {}
                     Asked::Idle(idle) => {
-                        weight = Weight { shares: Some(if idle { IDLE_SHARES } else { DEFAULT_SHARES }), idle };
+                        weight.shares = Some(if idle { IDLE_SHARES } else { DEFAULT_SHARES });
+                        weight.idle = idle;
                     }
-                    Asked::Nothing => {}
+                    Asked::Quota(quota, period) => {
+                        weight.quota_us = quota;
+                        weight.period_us = period.or(weight.period_us);
+                    }
+                    Asked::Burst(burst) => weight.burst_us = burst,
                 }
+            }
+            if let Some(quota) = weight.quota_us.filter(|quota| weight.burst_us > *quota) {
+                return Err(format!(
+                    "task group `{}`: cpu.max.burst = `{}`; expected 0 to the quota of cpu.max, {quota} us",
+                    group.path, weight.burst_us
+                ));
             }
             groups.list.push(Group { parent: group.parent, asked, allowed: FgClamps::zeroed() });
             groups.weights.push(weight);
@@ -128,7 +157,10 @@ enum Asked {
     Shares(u64),
     /// `cpu.idle`.
     Idle(bool),
-    Nothing,
+    /// Quota (none: no limit) and period (none: as it is) of `cpu.max`, us.
+    Quota(Option<u64>, Option<u64>),
+    /// `cpu.max.burst`, us.
+    Burst(u64),
 }
 
 /// What is written to a file of a group.
@@ -145,20 +177,42 @@ fn read(path: &str, file: &str, value: &str) -> Result<Asked, String> {
         };
     }
     let Some(clamp) = Clamp::from_file_name(file) else {
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let neutral = NEUTRAL.iter().find(|(name, _)| *name == file);
-        if neutral.is_some_and(|(_, values)| values.iter().any(|v| words(v) == words(value))) {
-            return Ok(Asked::Nothing);
-        }
-        return Err(format!(
-            "task group `{path}`: {file} = `{value}` needs a linux: scheduler; groups of fair: have cpu.weight, \
-             cpu.weight.nice, cpu.idle, cpu.uclamp.min and cpu.uclamp.max only"
-        ));
+        let asked = match file {
+            "cpu.max" => read_quota(value).ok_or_else(|| {
+                format!(
+                    "`max` or a quota of {SHORTEST_US} to {LARGEST_QUOTA_US} us, and perhaps a period of {SHORTEST_US} \
+                     to {LONGEST_PERIOD_US} us behind it"
+                )
+            }),
+            "cpu.max.burst" => {
+                let burst = value.trim().parse().ok().filter(|burst| *burst <= LARGEST_QUOTA_US);
+                burst.map(Asked::Burst).ok_or_else(|| format!("0 to {LARGEST_QUOTA_US} us"))
+            }
+            _ => return Err(format!(
+                "task group `{path}`: {file} = `{value}` needs a linux: scheduler; groups of fair: have cpu.weight, \
+                     cpu.weight.nice, cpu.max, cpu.max.burst, cpu.idle, cpu.uclamp.min and cpu.uclamp.max only"
+            )),
+        };
+        return asked.map_err(|expected| format!("task group `{path}`: {file} = `{value}`; expected {expected}"));
     };
     match ClampPercent::parse(value) {
         Some(percent) => Ok(Asked::Clamp(clamp, percent)),
         None => Err(format!("task group `{path}`: {file} = `{value}`; expected 0 to 100 with two decimals, or max")),
     }
+}
+
+/// Quota and period of `cpu.max`; none: the kernel would refuse them.
+fn read_quota(value: &str) -> Option<Asked> {
+    let mut words = value.split_whitespace();
+    let quota = match words.next()? {
+        "max" => None,
+        quota => Some(quota.parse().ok().filter(|us| (SHORTEST_US..=LARGEST_QUOTA_US).contains(us))?),
+    };
+    let period = match words.next() {
+        None => None,
+        Some(period) => Some(period.parse().ok().filter(|us| (SHORTEST_US..=LONGEST_PERIOD_US).contains(us))?),
+    };
+    words.next().is_none().then_some(Asked::Quota(quota, period))
 }
 
 /// The shares that a file of weights requests, or the expected values as an error; none: not a file of weights.
@@ -177,7 +231,7 @@ fn read_weight(file: &str, value: &str) -> Option<Result<u64, &'static str>> {
     Some(weight.map(|weight| weight * 1024))
 }
 
-/// The groups as they compete if one of them asks for some weight, else none.
+/// The groups as they compete if one of them asks for some weight or has a quota, else none.
 ///
 /// # Errors
 /// Groups nested too deep; more groups than there is room for; `cpu.idle` where the run queue of `features` has none.
@@ -187,8 +241,16 @@ fn competing(
     features: &Features,
     cpus: usize,
 ) -> Result<Vec<NewGroup>, String> {
-    if asked.iter().all(|weight| weight.shares.is_none()) {
+    if asked.iter().all(|weight| weight.shares.is_none() && weight.quota_us.is_none()) {
         return Ok(Vec::new());
+    }
+    let limited = asked.iter().position(|weight| weight.quota_us.is_some());
+    let stops_at_once = u32::from(features.get(FG_THROTTLE)) == FG_THROTTLE_GROUP && !features.on(FG_FLAT_PICK);
+    if let Some(limited) = limited.filter(|_| !stops_at_once) {
+        return Err(format!(
+            "task group `{}`: cpu.max needs a preset up to v6.17 (throttle=group, without flat-pick) or a linux: scheduler",
+            wanted[limited].path
+        ));
     }
     let parent = |group: &TaskGroup| group.parent.map(|parent| parent as usize);
     let depths = depths(wanted.iter().map(parent));
@@ -202,7 +264,7 @@ fn competing(
     }
     if wanted.len() > FG_MAX_TGS as usize || wanted.len() * cpus > MAX_QUEUES {
         return Err(format!(
-            "{} task groups with weights on {cpus} CPUs: expected {} groups at most",
+            "{} task groups with weights or quotas on {cpus} CPUs: expected {} groups at most",
             wanted.len(),
             (MAX_QUEUES / cpus).min(FG_MAX_TGS as usize)
         ));
@@ -215,6 +277,7 @@ fn competing(
         parent: parent(group),
         shares: asked.shares.unwrap_or(DEFAULT_SHARES),
         idle: asked.idle,
+        quota: asked.quota(),
     };
     Ok(wanted.iter().zip(asked).map(new).collect())
 }
@@ -224,13 +287,15 @@ impl Fair {
     ///
     /// # Errors
     /// Which file of which group is not honoured.
-    pub(crate) fn start_groups(&mut self, workload: &Workload, limits: &ClampLimits) -> Result<(), String> {
+    pub(crate) fn start_groups(&mut self, env: &Env, workload: &Workload, limits: &ClampLimits) -> Result<(), String> {
         let groups = Groups::make(&workload.groups, limits)?;
         let competing = competing(&workload.groups, &groups.weights, self.features(), self.queues.rqs.len())?;
         let asks = groups.asks_clamps;
         (self.groups, self.limits) = (groups, *limits);
         if !competing.is_empty() {
             self.queues.set_groups(&competing)?;
+            let first = |group| draw(env.seed(), Purpose::QuotaPeriod, group as u64, 0) % (DEFAULT_PERIOD_US * 1000);
+            self.queues.start_bandwidth(competing.len(), first);
         }
         let sys = self.queues.world.sys_mut();
         sys.uclamp_min_rt = u32::from(limits.min_rt_default);

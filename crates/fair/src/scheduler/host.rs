@@ -68,6 +68,8 @@ pub(crate) struct SimState {
     pub pending: Vec<PendingWork>,
     /// CPU on which the engine has called the scheduler; during a deferred wakeup, the waker's.
     pub here: CpuId,
+    /// When the first timer of a group with a quota expires, by CPU.
+    pub bandwidth_timers: Vec<Option<Time>>,
     /// Some task or group asks for a clamp.
     pub clamps_requested: bool,
     tracepoints: Tracepoints,
@@ -81,6 +83,7 @@ impl SimState {
             topology,
             pending: (0..nr_cpus).map(|_| PendingWork::none()).collect(),
             here: 0,
+            bandwidth_timers: vec![None; nr_cpus],
             clamps_requested: false,
             tracepoints: Tracepoints::default(),
             report: None,
@@ -98,6 +101,12 @@ impl SimState {
         let view = env.cpu(cpu as CpuId);
         world.cpus[cpu].freq_scale = view.freq_scale;
         world.update_rq_clock(cpu, env.clock(self.here), view.irq_ns);
+    }
+
+    /// Sets the engine's timer of `cpu`, of which there is one, to what comes first: hrtick, or a timer of a group.
+    pub fn set_timer(&self, env: &mut Env, cpu: CpuId, hrtick: Option<Time>) {
+        let first = hrtick.into_iter().chain(self.bandwidth_timers[cpu as usize]).min();
+        env.set_timer(cpu, first.unwrap_or(Time::MAX));
     }
 
     /// Asks the stopper of `cpu` to move a task.
@@ -138,8 +147,12 @@ impl Host for SimHost<'_> {
     fn set_hrtick(&mut self, cpu: usize, at: Option<u64>) {
         match at {
             Some(_) if cpu as CpuId != self.sim.here => self.env.send_ipi(cpu as CpuId, Ipi::Hrtick),
-            _ => self.env.set_timer(cpu as CpuId, at.unwrap_or(Time::MAX)),
+            _ => self.sim.set_timer(self.env, cpu as CpuId, at),
         }
+    }
+
+    fn call_unthrottle(&mut self, cpu: usize) {
+        self.env.send_ipi(cpu as CpuId, Ipi::Unthrottle);
     }
 
     fn request_frequency(&mut self, cpu: usize, khz: u32) {

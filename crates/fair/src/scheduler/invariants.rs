@@ -32,10 +32,11 @@ impl Fair {
         self.audit_members(cpu)?;
         let queued = || self.waiting(cpu).map(|p| self.queues.world.task(p)).chain(fair_curr);
         let count = |wanted: fn(&FgTask) -> bool| queued().filter(|p| wanted(p)).count() as u64;
-        same("h_nr_running", u64::from(rq.h_nr_running), count(|_| true))?;
-        let idle = queued().filter(|p| self.counts_as_idle(p)).count();
+        let counted = || queued().filter(|p| self.reaches(cpu, p, None));
+        same("h_nr_running", rq.h_nr_running as usize, counted().count())?;
+        let idle = counted().filter(|p| self.counts_as_idle(p, None)).count();
         same("idle_h_nr_running", rq.idle_h_nr_running as usize, idle)?;
-        same("h_nr_delayed", u64::from(rq.h_nr_delayed), count(is_delayed))?;
+        same("h_nr_delayed", rq.h_nr_delayed as usize, counted().filter(|p| is_delayed(p)).count())?;
         let awake = queued().filter(|p| !is_delayed(p));
         let (est, awake) = (u64::from(rq.est_enqueued), awake.map(|p| u64::from(self.estimate(p))).sum::<u64>());
         // Without est-delayed an estimate may have left twice.
@@ -93,9 +94,17 @@ impl Fair {
         tasks.chain(groups.map(|group| &world.group_on(cpu, group).entity).filter(|e| e.on_rq != 0)).collect()
     }
 
-    fn counts_as_idle(&self, p: &FgTask) -> bool {
+    /// Whether a task counts in a group that it is in (none: the root group): no group within that is throttled.
+    fn reaches(&self, cpu: usize, p: &FgTask, tg: Option<usize>) -> bool {
         let world = &self.queues.world;
-        let mut groups = world.groups_from(world.group_of(p.id));
+        let mut within = world.groups_from(world.group_of(p.id)).take_while(|of| Some(*of) != tg);
+        within.all(|of| world.group_on(cpu, of).throttled == 0)
+    }
+
+    /// Whether it counts as SCHED_IDLE there.
+    fn counts_as_idle(&self, p: &FgTask, tg: Option<usize>) -> bool {
+        let world = &self.queues.world;
+        let mut groups = world.groups_from(world.group_of(p.id)).take_while(|of| Some(*of) != tg);
         u32::from(p.policy) == FG_SCHED_IDLE || groups.any(|tg| world.group(tg).idle != 0)
     }
 
@@ -126,17 +135,26 @@ impl Fair {
     fn audit_group(&self, cpu: usize, tg: usize, tasks: &[&FgTask]) -> Result<(), String> {
         let world = &self.queues.world;
         let group = world.group_on(cpu, tg);
-        let within = || tasks.iter().filter(|p| world.groups_from(world.group_of(p.id)).any(|of| of == tg));
+        let is_in = |p: &FgTask| world.groups_from(world.group_of(p.id)).any(|of| of == tg);
+        let within = || tasks.iter().filter(|p| is_in(p) && self.reaches(cpu, p, Some(tg)));
         same("h_nr_running", group.h_nr_running as usize, within().count())?;
         same("h_nr_delayed", group.h_nr_delayed as usize, within().filter(|p| is_delayed(p)).count())?;
+        let idle = within().filter(|p| self.counts_as_idle(p, Some(tg))).count();
+        same("idle_h_nr_running", group.idle_h_nr_running as usize, idle)?;
+        let throttled = world.groups_from(Some(tg)).filter(|of| world.group_on(cpu, *of).throttled != 0).count();
+        same("throttle_count", group.throttle_count as usize, throttled)?;
+        same("a place among the throttled", group.throttled_seq != 0, group.throttled != 0)?;
         let entities = self.entities_of(cpu, Some(tg), tasks);
         same("entities", i64::from(group.h_nr_running) - i64::from(group.nr_nested), entities.len() as i64)?;
         let shares = |e: &&FgTask| if e.shares != 0 { e.shares } else { u64::from(e.weight) * 1024 };
         same("load_shares", group.load_shares, entities.iter().map(shares).sum())?;
         self.audit_sums(&group.queue, &entities, if world.is_flat() { &[] } else { &entities })?;
         let (queued, owes) = (group.entity.on_rq != 0, is_delayed(&group.entity));
-        if queued != (owes || !entities.is_empty()) || owes && !entities.is_empty() {
-            return Err(format!("queued {queued}, delayed {owes}, with {} entities", entities.len()));
+        let held_back = group.throttled != 0;
+        let should = !held_back && (owes || !entities.is_empty());
+        if queued != should || owes && (held_back || !entities.is_empty()) {
+            let nr = entities.len();
+            return Err(format!("queued {queued}, delayed {owes}, throttled {held_back}, with {nr} entities"));
         }
         let place = world.group_place(cpu, tg).map(|place| (place.vruntime, place.deadline));
         let queues = &self.queues.rqs[cpu];
@@ -149,9 +167,12 @@ impl Fair {
         Ok(())
     }
 
-    /// The load of each group against the contributions of the CPUs.
+    /// The load of each group against the contributions of the CPUs, and its throttled queues.
     fn audit_group_loads(&self) -> Result<(), String> {
         (0..self.queues.world.nr_groups()).try_for_each(|tg| {
+            let throttled = |cpu: &usize| self.queues.world.group_on(*cpu, tg).throttled != 0;
+            let throttled = (0..self.queues.rqs.len()).filter(throttled).count();
+            same("nr_throttled", self.queues.world.group(tg).bandwidth.nr_throttled as usize, throttled)?;
             let parts = (0..self.queues.rqs.len()).map(|cpu| self.queues.world.group_on(cpu, tg).contribution);
             same("load_avg", self.queues.world.group(tg).load_avg, parts.sum())
                 .map_err(|what| format!("group {tg}: {what}"))

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{
     prefetch_value, Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo,
-    WakeContext,
+    Time, WakeContext,
 };
 use fairground_workload::{GroupClamp, GroupId, Workload};
 
@@ -124,10 +124,31 @@ impl Fair {
 
     /// The end of a call: the CPU leaves the kernel, so it carries out a lazy request for a reschedule.
     fn leave(&mut self, env: &mut Env, cpu: CpuId) {
+        if self.queues.has_quotas() && self.queues.start_bandwidth_timers(cpu as usize) {
+            self.renew_timer(env, cpu);
+        }
         if self.queues.rqs[cpu as usize].resched_lazy {
             env.resched(cpu);
         } else {
             self.queues.return_to_user(&mut self.sim.on(env), cpu as usize);
+        }
+    }
+
+    /// Sets the engine's timer of the CPU to the first of its own: hrtick and those of groups with a quota.
+    fn renew_timer(&mut self, env: &mut Env, cpu: CpuId) {
+        self.sim.bandwidth_timers[cpu as usize] = self.queues.next_bandwidth_timer(cpu as usize);
+        self.sim.set_timer(env, cpu, self.queues.rqs[cpu as usize].hrtick_at);
+    }
+
+    /// hrtick: the slice of the current task is over.
+    fn hrtick(&mut self, env: &mut Env, cpu: usize) {
+        self.queues.rqs[cpu].hrtick_at = None;
+        env.charge(cpu as CpuId, SoftCost::Tick, 1);
+        self.clock(env, cpu);
+        match self.queues.world.curr(cpu) {
+            Some(task) if is_rt(self.queues.world.task(task)) => self.tick_rt(env, cpu, task),
+            Some(_) => self.queues.hrtick_fair(&mut self.sim.on(env), cpu),
+            None => {}
         }
     }
 
@@ -141,19 +162,19 @@ impl Fair {
         let prev_rt = prev.is_some_and(|p| is_rt(self.queues.world.task(p)));
         if let Some(next) = self.queues.rqs[cpu].rt.first() {
             if prev != Some(next) {
-                self.queues.put_prev(cpu);
+                self.queues.put_prev(&mut self.sim.on(env), cpu);
                 self.queues.world.set_next_rt(cpu, next, prev_rt);
             }
             return Pick::Task(next);
         }
         if prev_rt {
-            self.queues.put_prev(cpu);
+            self.queues.put_prev(&mut self.sim.on(env), cpu);
         }
         loop {
             if let Some(next) = self.queues.pick_next_task(&mut self.sim.on(env), cpu) {
                 return Pick::Task(next);
             }
-            self.queues.put_prev(cpu);
+            self.queues.put_prev(&mut self.sim.on(env), cpu);
             if !self.queues.newly_idle(&mut self.sim.on(env), cpu) {
                 return Pick::Idle;
             }
@@ -171,8 +192,8 @@ impl Fair {
         }
     }
 
-    fn start_stopper(&mut self, cpu: usize) -> Pick {
-        self.queues.put_prev(cpu);
+    fn start_stopper(&mut self, env: &mut Env, cpu: usize) -> Pick {
+        self.queues.put_prev(&mut self.sim.on(env), cpu);
         self.queues.start_stopper(cpu);
         Pick::Stopper
     }
@@ -192,7 +213,10 @@ impl Fair {
 
 impl Scheduler for Fair {
     fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
-        self.start_groups(workload, &config.clamps)?;
+        self.start_groups(env, workload, &config.clamps)?;
+        if self.queues.start_bandwidth_timers(0) {
+            self.renew_timer(env, 0);
+        }
         if config.governor == Governor::Schedutil {
             self.queues.world.start_energy_awareness(env.machine(), &self.sim.topology);
             self.queues.world.start_governor(env.machine());
@@ -274,7 +298,7 @@ impl Scheduler for Fair {
         let (prev, idled) = (self.queues.world.curr(cpu), self.queues.world.cpus[cpu].curr_is_idle != 0);
         let pick = match self.sim.pending[cpu].stop_work.is_empty() {
             true => self.pick(env, cpu),
-            false => self.start_stopper(cpu),
+            false => self.start_stopper(env, cpu),
         };
         // The reschedule that a pull of newidle balancing requested is this schedule().
         self.queues.rqs[cpu].clear_resched();
@@ -321,30 +345,30 @@ impl Scheduler for Fair {
             Ipi::Resched => {}
             Ipi::WakeQueue => self.drain_wake_list(env, cpu),
             Ipi::NohzKick => self.take_nohz_kick(env, cpu),
-            Ipi::Hrtick => {
-                if let Some(at) = self.queues.rqs[cpu].hrtick_at {
-                    env.set_timer(cpu as CpuId, at);
-                }
-            }
+            Ipi::Hrtick => self.sim.set_timer(env, cpu as CpuId, self.queues.rqs[cpu].hrtick_at),
+            Ipi::Unthrottle => self.queues.unthrottle_asked(&mut self.sim.on(env), cpu),
         }
         self.leave(env, cpu as CpuId);
     }
 
-    /// hrtick: the slice of the current task is over.
     fn timer(&mut self, env: &mut Env, cpu: CpuId) {
-        let cpu = self.enter(env, cpu);
-        if self.queues.rqs[cpu].hrtick_at.is_none_or(|at| at > env.clock(cpu as CpuId)) {
-            return;
+        let (cpu, now) = (self.enter(env, cpu), env.clock(cpu));
+        let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        let (hrtick, bandwidth) =
+            (is_due(self.queues.rqs[cpu].hrtick_at), is_due(self.queues.next_bandwidth_timer(cpu)));
+        if bandwidth {
+            self.queues.bandwidth_timers(&mut self.sim.on(env), cpu, now);
         }
-        self.queues.rqs[cpu].hrtick_at = None;
-        env.charge(cpu as CpuId, SoftCost::Tick, 1);
-        self.clock(env, cpu);
-        match self.queues.world.curr(cpu) {
-            Some(task) if is_rt(self.queues.world.task(task)) => self.tick_rt(env, cpu, task),
-            Some(_) => self.queues.hrtick_fair(&mut self.sim.on(env), cpu),
-            None => {}
+        if hrtick {
+            self.hrtick(env, cpu);
         }
-        self.leave(env, cpu as CpuId);
+        if self.queues.has_quotas() {
+            self.queues.start_bandwidth_timers(cpu);
+            self.renew_timer(env, cpu as CpuId);
+        }
+        if hrtick || bandwidth {
+            self.leave(env, cpu as CpuId);
+        }
     }
 
     fn balance(&mut self, env: &mut Env, cpu: CpuId) {
@@ -397,6 +421,10 @@ impl Scheduler for Fair {
         if let Some(task) = task {
             prefetch_value(self.queues.world.task(task));
         }
+    }
+
+    fn may_hold_back(&self, task: TaskId) -> bool {
+        self.queues.world.is_held_back(task)
     }
 
     fn rule(&self, rule: u16) -> Rule<'_> {

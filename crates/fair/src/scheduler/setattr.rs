@@ -75,7 +75,7 @@ impl Fair {
             self.queues.dequeue(&mut self.sim.on(env), cpu, task, if leaves_fair { FG_DEQUEUE_MOVE } else { 0 });
         }
         if running {
-            self.queues.put_prev(cpu);
+            self.queues.put_prev(&mut self.sim.on(env), cpu);
         }
         self.write_params(task, attr);
         self.write_clamps(task, attr);

@@ -15,11 +15,13 @@
 //! | `pick` | which task runs next, and put_prev of the one before |
 //! | `hrtick` | the timer that ends a slice between two ticks |
 //! | `task_group` | groups that compete as one, within the sequences of `queue` and `pick` |
+//! | `bandwidth` | groups whose quota is used up, and their timers |
 //! | `balance` | the passes over the domains of a CPU |
 //! | `run_queue`, `deadline` | containers of queued entities |
 //! | `cfs_tasks` | the order in which balancing looks at tasks |
 
 mod balance;
+mod bandwidth;
 mod cfs_tasks;
 mod deadline;
 mod hrtick;
@@ -46,6 +48,8 @@ pub(crate) struct RunQueues {
     pub cfs_tasks: CfsTasks,
     /// Tasks between detach_tasks and attach_tasks; empty between calls.
     pub detached: Vec<TaskId>,
+    /// The groups with a quota.
+    limited: Vec<bandwidth::LimitedGroup>,
     /// Whether a task that asks for a slice of its own was ever queued.
     slices_asked: bool,
 }
@@ -82,6 +86,9 @@ pub(crate) trait Host {
 
     /// The timer that ends the slice of the current task of `cpu` is to expire at `at`, ns; `None`: not at all.
     fn set_hrtick(&mut self, _cpu: usize, _at: Option<u64>) {}
+
+    /// smp_call_function_single_async: `cpu` is to call [`RunQueues::unthrottle_asked`].
+    fn call_unthrottle(&mut self, _cpu: usize) {}
 
     /// A pick of `cpu` ends with this task, which is still queued or current, by a rule of `policy/pick_rules.h`.
     fn picked(&mut self, _world: &World, _cpu: usize, _task: TaskId, _rule: u32) {}
@@ -134,6 +141,7 @@ impl RunQueues {
             rqs: (0..nr_cpus).map(|_| RunQueue::new(rq)).collect(),
             cfs_tasks: CfsTasks::new(nr_cpus),
             detached: Vec::new(),
+            limited: Vec::new(),
             slices_asked: false,
             world,
         }

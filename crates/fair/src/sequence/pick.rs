@@ -8,19 +8,20 @@ use crate::world::{group_of_entity, is_rt};
 
 impl RunQueues {
     /// Takes the current task of `cpu` off it; back into the queue if it is still runnable.
-    pub fn put_prev(&mut self, cpu: usize) {
+    pub fn put_prev<H: Host>(&mut self, host: &mut H, cpu: usize) {
         let Some(prev) = self.world.curr(cpu) else { return };
         if is_rt(self.world.task(prev)) {
             self.world.put_prev_rt(cpu, prev);
         } else {
-            self.put_prev_fair(cpu, prev);
-            self.put_prev_groups(cpu, prev, None);
+            self.put_prev_fair(host, cpu, prev);
+            self.put_prev_groups(host, cpu, prev, None);
         }
     }
 
     /// [`Self::put_prev`] of a fair task, whose groups may keep the CPU.
-    fn put_prev_fair(&mut self, cpu: usize, prev: TaskId) {
+    fn put_prev_fair<H: Host>(&mut self, host: &mut H, cpu: usize, prev: TaskId) {
         self.charge_curr(cpu);
+        self.check_runtime(host, cpu, self.world.group_of(prev));
         self.world.put_prev_entity(cpu, prev);
         self.insert_if_queued(cpu, prev);
     }
@@ -43,13 +44,18 @@ impl RunQueues {
     /// on the way.
     pub fn pick_task<H: Host>(&mut self, host: &mut H, cpu: usize) -> Option<TaskId> {
         self.charge_curr(cpu);
-        loop {
+        'again: loop {
             let mut how = FgPick::zeroed();
             let mut next = self.pick_entity(cpu, &mut how)?;
             let delayed = loop {
                 let delayed = self.world.entity(cpu, next).flags & FG_TASK_DELAYED != 0;
                 match group_of_entity(next) {
-                    Some(tg) if !delayed => next = self.pick_in_group(cpu, tg)?,
+                    Some(tg) if !delayed => {
+                        if self.check_runtime(host, cpu, Some(tg)) {
+                            continue 'again;
+                        }
+                        next = self.pick_in_group(cpu, tg)?;
+                    }
                     _ => break delayed,
                 }
             };
@@ -81,10 +87,10 @@ impl RunQueues {
         } else {
             match prev.filter(|prev| !is_rt(self.world.task(*prev))) {
                 Some(prev) => {
-                    self.put_prev_fair(cpu, prev);
-                    self.put_prev_groups(cpu, prev, self.world.common_group(prev, next));
+                    self.put_prev_fair(host, cpu, prev);
+                    self.put_prev_groups(host, cpu, prev, self.world.common_group(prev, next));
                 }
-                None => self.put_prev(cpu),
+                None => self.put_prev(host, cpu),
             }
             self.set_next_fair(cpu, next, true);
             self.hrtick_start(host, cpu, true);

@@ -18,7 +18,10 @@ impl RunQueues {
     fn end_slice<H: Host>(&mut self, host: &mut H, cpu: usize, rule: u32) {
         if rule != FG_PICK_RULE_NONE {
             host.slice_ended(&self.world, cpu, rule);
-            self.resched_lazy(host, cpu);
+            match rule {
+                FG_PICK_RULE_QUOTA => self.resched(host, cpu),
+                _ => self.resched_lazy(host, cpu),
+            }
         }
     }
 

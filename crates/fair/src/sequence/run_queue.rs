@@ -212,6 +212,8 @@ pub struct RunQueue {
     pub resched_lazy: bool,
     /// When the timer that ends the current slice expires (hrtick), ns.
     pub hrtick_at: Option<u64>,
+    /// Groups whose queues here were asked to go on (cfsb_csd_list), oldest first.
+    pub unthrottling: Vec<usize>,
 }
 
 impl RunQueue {
@@ -225,6 +227,7 @@ impl RunQueue {
             resched: false,
             resched_lazy: false,
             hrtick_at: None,
+            unthrottling: Vec::new(),
         }
     }
 

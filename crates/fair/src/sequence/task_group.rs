@@ -6,7 +6,7 @@ use fairground_machine::SoftCost;
 use fairground_sim::TaskId;
 
 use super::{FairQueue, Host, RunQueues};
-use crate::ffi::{FG_MAX_TG_DEPTH, FG_PICK_RULE_NONE};
+use crate::ffi::{FG_MAX_TG_DEPTH, FG_PICK_RULE_NONE, FG_PICK_RULE_QUOTA};
 use crate::world::{entity_of_group, Place, World};
 
 impl RunQueues {
@@ -53,7 +53,7 @@ impl RunQueues {
     }
 
     /// The same for a group and those around it.
-    fn around_groups_from(&mut self, cpu: usize, tg: usize, call: impl FnOnce(&mut World)) {
+    pub(super) fn around_groups_from(&mut self, cpu: usize, tg: usize, call: impl FnOnce(&mut World)) {
         let mut was = [None; FG_MAX_TG_DEPTH as usize];
         for (was, tg) in was.iter_mut().zip(self.world.groups_from(Some(tg))) {
             *was = self.world.group_place(cpu, tg);
@@ -94,6 +94,7 @@ impl RunQueues {
         }
         let left = self.rqs[cpu].fair.left();
         match self.world.update_curr(cpu, left) {
+            _ if over == FG_PICK_RULE_QUOTA => over,
             FG_PICK_RULE_NONE => over,
             entity_over => entity_over,
         }
@@ -155,9 +156,10 @@ impl RunQueues {
     }
 
     /// The groups of `prev`, which was put back, no longer have the CPU: those within `common`; none: all.
-    pub fn put_prev_groups(&mut self, cpu: usize, prev: TaskId, common: Option<usize>) {
+    pub fn put_prev_groups<H: Host>(&mut self, host: &mut H, cpu: usize, prev: TaskId, common: Option<usize>) {
         let mut next = self.world.group_of(prev);
         while let Some(tg) = next.filter(|_| next != common) {
+            self.check_runtime(host, cpu, self.world.parent_group(tg));
             let was = self.world.group_place(cpu, tg);
             self.world.tg_put_prev(cpu, tg);
             self.replace_group(cpu, tg, was);

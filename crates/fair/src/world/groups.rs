@@ -35,6 +35,18 @@ pub(crate) struct NewGroup {
     pub shares: u64,
     /// `cpu.idle`.
     pub idle: bool,
+    /// `cpu.max`; none: no limit.
+    pub quota: Option<Quota>,
+}
+
+/// What a group may use of CPU time, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quota {
+    /// In each period.
+    pub quota: u64,
+    pub period: u64,
+    /// What may be left over from earlier periods.
+    pub burst: u64,
 }
 
 /// Number of groups around each. Parents come before their children.
@@ -67,6 +79,12 @@ impl World {
             shares: wanted[*at].shares,
             idle: u32::from(wanted[*at].idle),
             depth: depths[*at],
+            bandwidth: wanted[*at].quota.map_or(FgBandwidth::zeroed(), |given| FgBandwidth {
+                quota: given.quota,
+                period: given.period,
+                burst: given.burst,
+                ..FgBandwidth::zeroed()
+            }),
             ..FgTg::zeroed()
         };
         self.tgs = Slab::new(order.iter().enumerate().map(group).collect());
@@ -112,6 +130,12 @@ impl World {
             return a;
         }
         self.groups_from(a).find(|tg| self.groups_from(b).any(|other| other == *tg))
+    }
+
+    /// Whether a task waits on a queue because its group, or one around it, has used up its quota.
+    pub fn is_held_back(&self, task: u32) -> bool {
+        let cpu = self.task(task).cpu as usize;
+        self.group_of(task).is_some_and(|tg| self.group_on(cpu, tg).throttle_count != 0)
     }
 
     /// FLAT_PICK: all fair tasks of a CPU compete in one queue, and groups in none.

@@ -16,7 +16,7 @@ mod slabs;
 mod sums;
 mod wake;
 
-pub(crate) use self::groups::{depths, entity_of_group, group_of_entity, NewGroup, Place};
+pub(crate) use self::groups::{depths, entity_of_group, group_of_entity, NewGroup, Place, Quota};
 pub(crate) use self::rt::is_rt;
 pub use self::slabs::Pointers;
 pub(crate) use self::slabs::World;

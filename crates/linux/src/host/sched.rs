@@ -193,7 +193,7 @@ impl Scheduler for Linux {
         let kind = match ipi {
             Ipi::Resched => KS_IPI_RESCHED,
             Ipi::WakeQueue => KS_IPI_WAKE,
-            Ipi::NohzKick | Ipi::Hrtick => KS_IPI_CALL,
+            Ipi::NohzKick | Ipi::Hrtick | Ipi::Unthrottle => KS_IPI_CALL,
         };
         self.call(env, |k| unsafe { (k.ipi)(cpu as i32, kind) });
     }

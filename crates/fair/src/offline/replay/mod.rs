@@ -445,7 +445,7 @@ impl ReplayedState {
             return;
         }
         if self.queues.world.curr(from) == Some(task) {
-            self.queues.put_prev(from);
+            self.queues.put_prev(&mut self.host, from);
         }
         self.queues.move_queued(&mut self.host, task, to, MigrateCause::Balance);
         self.reschedule(from);
@@ -473,7 +473,7 @@ impl ReplayedState {
         let p = self.queues.world.task(task);
         let (cpu, queued) = (p.cpu as usize, p.on_rq != 0);
         if self.queues.world.curr(cpu) == Some(task) {
-            self.queues.put_prev(cpu);
+            self.queues.put_prev(&mut self.host, cpu);
         }
         if queued {
             self.clock(cpu);
@@ -506,7 +506,7 @@ impl ReplayedState {
             self.queues.dequeue(&mut self.host, cpu, task, 0);
         }
         if runs {
-            self.queues.put_prev(cpu);
+            self.queues.put_prev(&mut self.host, cpu);
         }
         self.queues.world.task_mut(task).nice = nice;
         self.queues.world.reweight_task(cpu, task);

@@ -40,7 +40,7 @@ impl ReplayedState {
         }
         self.queues.charge_curr(at);
         self.drop_delayed(at);
-        self.queues.put_prev(at);
+        self.queues.put_prev(&mut self.host, at);
         self.hand_over(at, next);
     }
 

@@ -1,0 +1,167 @@
+//! Bandwidth control of groups (`cpu.max`): queues that are throttled, and the timers that let them go on.
+//!
+//! DEVIATION: since v6.3 a timer asks the CPUs of other queues by an interrupt to let them go on, and so it is here with all
+//! presets; before, it did so itself. The random offset of the first period is that of newer releases too.
+
+use fairground_machine::SoftCost;
+
+use super::{Host, RunQueues};
+use crate::ffi::{self, FgBandwidth};
+
+/// A group with a quota, and the CPUs on which its timers are set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LimitedGroup {
+    tg: usize,
+    period_cpu: Option<usize>,
+    slack_cpu: Option<usize>,
+}
+
+impl RunQueues {
+    /// tg_set_cfs_bandwidth of all groups with a quota, whose first periods end at these times of the list of groups, ns.
+    pub fn start_bandwidth(&mut self, groups: usize, first_end: impl Fn(usize) -> u64) {
+        for group in 0..groups {
+            let tg = self.world.tg_of(group);
+            if self.world.group(tg).bandwidth.quota != 0 {
+                self.world.group_mut_of(tg).bandwidth.expires = first_end(group);
+                self.world.tg_start_bandwidth(tg, 0);
+                self.limited.push(LimitedGroup { tg, period_cpu: None, slack_cpu: None });
+            }
+        }
+    }
+
+    /// check_cfs_rq_runtime: throttles a group on `cpu` if its quota is used up. Whether it is throttled.
+    pub fn check_runtime<H: Host>(&mut self, host: &mut H, cpu: usize, tg: Option<usize>) -> bool {
+        let Some(tg) = tg.filter(|_| !self.limited.is_empty()) else { return false };
+        let (quota, on) = (self.world.group(tg).bandwidth.quota, self.world.group_on(cpu, tg));
+        if quota == 0 || on.runtime_remaining > 0 || on.throttled != 0 {
+            return quota != 0 && on.throttled != 0 && on.runtime_remaining <= 0;
+        }
+        let mut throttled = false;
+        self.around_groups_from(cpu, tg, |world| throttled = world.tg_throttle(cpu, tg));
+        if throttled {
+            host.charge(SoftCost::Dequeue, 1);
+            self.request_frequency(host, cpu);
+            self.update_min_vruntime(cpu, self.world.parent_group(tg));
+        }
+        throttled
+    }
+
+    /// unthrottle_cfs_rq, if it is throttled.
+    fn unthrottle<H: Host>(&mut self, host: &mut H, cpu: usize, tg: usize) {
+        host.update_clock(&mut self.world, cpu);
+        if self.world.group_on(cpu, tg).throttled == 0 {
+            return;
+        }
+        host.charge(SoftCost::Enqueue, 1);
+        self.around_groups_from(cpu, tg, |world| world.tg_unthrottle(cpu, tg));
+        self.request_frequency(host, cpu);
+        let rq = &self.world.cpus[cpu];
+        if rq.curr_is_idle != 0 && rq.h_nr_running != 0 {
+            self.resched(host, cpu);
+        }
+    }
+
+    /// __cfsb_csd_unthrottle: the queues of `cpu` go on that a timer has asked for, of another CPU mostly.
+    pub fn unthrottle_asked<H: Host>(&mut self, host: &mut H, cpu: usize) {
+        for tg in std::mem::take(&mut self.rqs[cpu].unthrottling) {
+            self.unthrottle(host, cpu, tg);
+        }
+    }
+
+    /// distribute_cfs_runtime: throttled queues pay their debts from the pool, the one that is throttled longest first, and go
+    /// on. Whether some stay throttled. `here`: the CPU of the timer.
+    fn distribute<H: Host>(&mut self, host: &mut H, here: usize, tg: usize) -> bool {
+        let seq = |cpu| (self.world.group_on(cpu, tg).throttled_seq, cpu);
+        let mut throttled: Vec<(u64, usize)> = (0..self.rqs.len()).map(seq).filter(|(seq, _)| *seq != 0).collect();
+        throttled.sort_unstable();
+        let (mut stay, mut local) = (false, false);
+        for (at, (_, cpu)) in throttled.into_iter().enumerate() {
+            if at > 0 && self.world.group(tg).bandwidth.runtime == 0 {
+                stay = true;
+                break;
+            }
+            if self.rqs[cpu].unthrottling.contains(&tg) {
+                continue;
+            }
+            if !self.world.tg_hand_out(cpu, tg) {
+                stay = true;
+            } else if cpu == here {
+                local = true;
+            } else {
+                self.rqs[cpu].unthrottling.push(tg);
+                if self.rqs[cpu].unthrottling.len() == 1 {
+                    host.call_unthrottle(cpu);
+                }
+            }
+        }
+        if local {
+            self.unthrottle(host, here, tg);
+        }
+        stay
+    }
+
+    /// sched_cfs_period_timer, which has expired on `here` by `now`, ns.
+    fn period_timer<H: Host>(&mut self, host: &mut H, here: usize, tg: usize, now: u64) {
+        while ffi::period_forward(self.bandwidth_mut(tg), now) != 0 {
+            let mut throttled = ffi::period_begin(self.bandwidth_mut(tg));
+            while throttled && self.world.group(tg).bandwidth.runtime > 0 {
+                throttled = self.distribute(host, here, tg);
+            }
+        }
+    }
+
+    fn bandwidth_mut(&mut self, tg: usize) -> &mut FgBandwidth {
+        &mut self.world.group_mut_of(tg).bandwidth
+    }
+
+    /// The timers of `cpu` that have expired by `now`, ns.
+    pub fn bandwidth_timers<H: Host>(&mut self, host: &mut H, cpu: usize, now: u64) {
+        for i in 0..self.limited.len() {
+            let LimitedGroup { tg, period_cpu, slack_cpu } = self.limited[i];
+            let b = &self.world.group(tg).bandwidth;
+            let (period, slack) = (b.expires <= now, b.slack_expires <= now);
+            if period_cpu == Some(cpu) && period {
+                self.period_timer(host, cpu, tg, now);
+                self.limited[i].period_cpu = period_cpu.filter(|_| self.world.group(tg).bandwidth.period_active != 0);
+            }
+            if slack_cpu == Some(cpu) && slack {
+                self.limited[i].slack_cpu = None;
+                if ffi::slack_due(self.bandwidth_mut(tg), now) {
+                    self.distribute(host, cpu, tg);
+                }
+            }
+        }
+    }
+
+    /// Sets the timers that were asked for since the last call, on `cpu`. Whether there were any.
+    pub fn start_bandwidth_timers(&mut self, cpu: usize) -> bool {
+        let mut started = false;
+        for i in 0..self.limited.len() {
+            let tg = self.limited[i].tg;
+            if std::mem::take(&mut self.bandwidth_mut(tg).asked) == 0 {
+                continue;
+            }
+            let b = &self.world.group(tg).bandwidth;
+            let group = &mut self.limited[i];
+            group.period_cpu = group.period_cpu.or((b.period_active != 0).then_some(cpu));
+            group.slack_cpu = group.slack_cpu.or((b.slack_active != 0).then_some(cpu));
+            started = true;
+        }
+        started
+    }
+
+    /// When the first timer of a group that is set on `cpu` expires, ns.
+    pub fn next_bandwidth_timer(&self, cpu: usize) -> Option<u64> {
+        let of = |group: &LimitedGroup| {
+            let b = &self.world.group(group.tg).bandwidth;
+            let period = group.period_cpu.filter(|on| *on == cpu).map(|_| b.expires);
+            period.into_iter().chain(group.slack_cpu.filter(|on| *on == cpu).map(|_| b.slack_expires)).min()
+        };
+        self.limited.iter().filter_map(of).min()
+    }
+
+    /// Whether a group has a quota.
+    pub fn has_quotas(&self) -> bool {
+        !self.limited.is_empty()
+    }
+}
