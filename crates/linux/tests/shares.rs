@@ -185,3 +185,72 @@ fn on_four_cpus_shares_are_where_the_load_of_a_group_is() {
         &Expected { once: 138..=148, each: 70..=82 },
     );
 }
+
+/// CPU time of one second, in thousandths of a CPU, that tasks of groups with these files get in both: of the first `light` tasks,
+/// and of all.
+fn quotas(test: &str, cpus: u32, light: u32, groups: &str, tasks: &[String], expected: [RangeInclusive<u64>; 2]) {
+    let Some(library) = std::env::var_os("FAIRGROUND_LIBKSCHED").map(PathBuf::from) else { return };
+    alone(test, || {
+        let kernel = Kernel::load(&library).unwrap();
+        let (hz, release) = (kernel.hz(), kernel.release());
+        let m = server(cpus, 1, 0, 1);
+        let text = format!(
+            "{{ \"tasks\": {{ {} }}, \"cgroups\": {{ {groups} }}, \"global\": {{ \"duration\": 6, \"calibration\": 1000 }} }}",
+            tasks.join(", ")
+        );
+        let w = import("f.json", text.as_bytes(), &Dialect::default(), &m).unwrap().0;
+        let fair = Fair::new(Arc::new(m.clone()), preset_for(&release).unwrap(), Options::default()).unwrap();
+        let ours = times(Box::new(fair), hz, &m, &w, light);
+        let theirs = times(Box::new(Linux::new(kernel, die).unwrap()), hz, &m, &w, light);
+        println!("\n= {test}: {release} {theirs:?}, ours {ours:?}");
+        for ((theirs, ours), expected) in theirs.iter().zip(ours).zip(expected) {
+            assert!(expected.contains(theirs), "{release}: {theirs} of 1000");
+            assert!(ours.abs_diff(*theirs) <= QUOTA_APART, "{release}: {theirs} of 1000, ours: {ours}");
+        }
+    });
+}
+
+/// Thousandths of a CPU: periods begin at random times, and a window has up to one more at each end.
+const QUOTA_APART: u64 = 12;
+
+fn times(sched: Box<dyn Scheduler>, hz: u32, m: &Machine, w: &Workload, light: u32) -> [u64; 2] {
+    let config = Config { hz, max_time_ns: 30 * SECOND, audit_every_ns: 10_000_000, ..Config::default() };
+    let mut times = Times { light, since: vec![None; m.cpus.len()], had: 0, all: 0 };
+    let mut engine = Engine::new(Arc::new(m.clone()), Arc::new(w.clone()), sched, config);
+    let end = engine.run(&mut [&mut times]).unwrap().end;
+    (0..m.cpus.len()).for_each(|cpu| times.switch(cpu, None, end));
+    [times.had, times.all].map(|had| had * 1000 / (end - SECOND))
+}
+
+fn hog(name: &str, group: &str, cpu: u32) -> String {
+    format!("\"{name}\": {{ \"taskgroup\": \"{group}\", \"cpus\": [{cpu}], \"loop\": -1, \"run\": 3000 }}")
+}
+
+const HALF: &str = "\"/half\": { \"cpu.max\": \"50000 100000\" }";
+
+#[test]
+fn two_hogs_of_a_group_with_half_a_cpu_get_half_of_it() {
+    let tasks = [hog("a", "/half", 0), hog("b", "/half", 0)];
+    let test = "two_hogs_of_a_group_with_half_a_cpu_get_half_of_it";
+    quotas(test, 1, 1, HALF, &tasks, [240..=260, 490..=510]);
+}
+
+#[test]
+fn half_a_cpu_on_four_cpus_is_half_a_cpu() {
+    let tasks: Vec<String> = (0..4).map(|cpu| hog(&format!("t{cpu}"), "/half", cpu)).collect();
+    quotas("half_a_cpu_on_four_cpus_is_half_a_cpu", 4, 4, HALF, &tasks, [490..=512, 490..=512]);
+}
+
+#[test]
+fn a_quota_within_a_quota() {
+    let groups = "\"/o\": { \"cpu.max\": \"60000 100000\" }, \"/o/i\": { \"cpu.max\": \"10000 100000\" }";
+    let tasks = [hog("inner", "/o/i", 0), hog("outer", "/o", 0)];
+    quotas("a_quota_within_a_quota", 1, 1, groups, &tasks, [90..=108, 590..=612]);
+}
+
+#[test]
+fn a_burst_is_used_once_it_was_saved() {
+    let groups = "\"/b\": { \"cpu.max\": \"20000 100000\", \"cpu.max.burst\": 20000 }";
+    let task = "\"t\": { \"taskgroup\": \"/b\", \"cpus\": [0], \"loop\": -1, \"run\": 50000, \"sleep\": 350000 }";
+    quotas("a_burst_is_used_once_it_was_saved", 1, 1, groups, &[task.into()], [115..=133, 115..=133]);
+}

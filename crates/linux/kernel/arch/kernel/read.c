@@ -631,9 +631,53 @@ static s32 read_group_of(s32 task)
 	return ks_group_number(&task_group(ks_task(task))->css);
 }
 
+#ifdef CONFIG_CFS_BANDWIDTH
+static void read_bandwidth(struct cfs_bandwidth *b, struct fg_bandwidth *to)
+{
+	const struct cfs_rq *throttled;
+
+	to->quota = b->quota == RUNTIME_INF ? 0 : b->quota;
+	to->period = ktime_to_ns(b->period);
+#ifdef KS_HAS_CFS_BURST
+	to->burst = b->burst;
+#endif
+	to->runtime = b->runtime;
+	to->expires = ktime_to_ns(hrtimer_get_expires(&b->period_timer));
+	to->slack_expires = ktime_to_ns(hrtimer_get_expires(&b->slack_timer));
+	to->idle = b->idle;
+	to->period_active = b->period_active;
+	to->slack_active = b->slack_started;
+	to->nr_throttled = 0;
+	list_for_each_entry(throttled, &b->throttled_cfs_rq, throttled_list)
+		to->nr_throttled++;
+}
+
+static void read_runtime(const struct cfs_rq *cfs_rq, struct fg_tg_cpu *to)
+{
+	to->runtime_remaining = cfs_rq->runtime_remaining;
+	to->throttled = cfs_rq->throttled;
+	to->throttle_count = cfs_rq->throttle_count;
+#ifdef KS_HAS_THROTTLED_PELT_IDLE
+	to->throttled_clock_pelt = cfs_rq->throttled_clock_pelt;
+	to->throttled_clock_pelt_time = cfs_rq->throttled_clock_pelt_time;
+	to->throttled_pelt_idle = cfs_rq->throttled_pelt_idle;
+#endif
+}
+#else
+static void read_bandwidth(struct cfs_bandwidth *b, struct fg_bandwidth *to)
+{
+}
+
+static void read_runtime(const struct cfs_rq *cfs_rq, struct fg_tg_cpu *to)
+{
+}
+#endif
+
 static s32 read_task_group(s32 group, struct fg_tg *to)
 {
 	struct task_group *tg = read_tg(group);
+
+	read_bandwidth(&tg->cfs_bandwidth, &to->bandwidth);
 
 	to->shares = tg->shares;
 	to->load_avg = atomic_long_read(&tg->load_avg);
@@ -691,7 +735,9 @@ static void read_task_group_cpu(s32 group, s32 cpu, struct fg_tg_cpu *to)
 	to->load_shares = cfs_rq->load.weight;
 	to->h_nr_running = nr_fair(cfs_rq);
 	to->h_nr_delayed = nr_delayed(cfs_rq);
+	to->idle_h_nr_running = nr_sched_idle(cfs_rq);
 	to->nr_nested = (s32)(nr_fair(cfs_rq) - nr_entities(cfs_rq));
+	read_runtime(cfs_rq, to);
 	to->runnable = se->runnable_weight;
 	to->propagate = cfs_rq->propagate != 0;
 	to->propagate_sum = cfs_rq->prop_runnable_sum;
