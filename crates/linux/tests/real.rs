@@ -304,8 +304,9 @@ fn a_throttled_group_leaves_with_all_its_tasks() {
             "b": { "taskgroup": "/half", "cpus": [0], "loop": -1, "run": 1000 } } }"#;
         let turns = turns(Kernel::load(&library).unwrap(), file);
         let shares = [0, 1].map(|task| turns.lengths[&task].iter().sum::<u64>() as f64 / 2e9);
-        // How near to the quota is another test's. A work that is not run leaves the CPU to its task for good.
-        assert!(shares.iter().all(|share| *share > 0.1) && shares[0] + shares[1] < 0.9, "{shares:?}");
+        // A work that is not run, or after whose end its task keeps the CPU, leaves more to them than the quota.
+        let sum = shares[0] + shares[1];
+        assert!(shares.iter().all(|share| *share > 0.2) && (0.48..0.54).contains(&sum), "{shares:?}");
     });
 }
 

@@ -19,8 +19,11 @@ static void begin_idle(int cpu)
 static s32 ks_schedule(s32 cpu)
 {
 	ks_enter(cpu);
-	ks_call(work, KS_WORK_PICK, 1);
-	ks_switch();
+	/* A task whose group is throttled leaves on its way to user mode (v6.18): it does not run on until the next interrupt. */
+	do {
+		ks_call(work, KS_WORK_PICK, 1);
+		ks_switch();
+	} while (ks_run_task_works());
 	if (is_idle_task(current))
 		begin_idle(cpu);
 	ks_leave();

@@ -50,16 +50,17 @@ static void scan_caches(struct callback_head *work)
 
 /*
  * Runs the current task's works as at its return to user mode, which follows the host's call: not for a task that is
- * about to sleep or to be replaced. DEVIATION: a task that is in the middle of a system call "returns" too.
+ * about to sleep or to be replaced. DEVIATION: a task that is in the middle of a system call "returns" too. Returns whether one has
+ * asked for a reschedule: then the task does not return.
  */
-void ks_run_task_works(void)
+bool ks_run_task_works(void)
 {
 	struct callback_head *work, *next;
 
 	if (!current->task_works || current->flags & PF_KTHREAD || ks_must_reschedule())
-		return;
+		return false;
 	if (READ_ONCE(current->ks_state) != TASK_RUNNING)
-		return;
+		return false;
 	for (work = xchg(&current->task_works, NULL); work; work = next) {
 		next = work->next;
 		if (ks_is_cache_work(current, work))
@@ -67,4 +68,5 @@ void ks_run_task_works(void)
 		else
 			work->func(work);
 	}
+	return ks_must_reschedule();
 }
