@@ -7,8 +7,12 @@
  *	                 ^-------- slack ---------'  when the queue becomes empty
  *
  * A queue that cannot pay any more, from an empty pool, is throttled when it is next looked at by a pick or a put_prev, or at once
- * if it had been empty (throttle=group): the entity of the group leaves the queue that it competes in. All groups within it stand still
- * too: their signals do not age, and their tasks are not balanced.
+ * if it had been empty. With throttle=group the entity of the group leaves the queue that it competes in. All groups within it stand
+ * still too: their signals do not age, and their tasks are not balanced.
+ *
+ * Later the queue is only marked, and its tasks stay until they have been picked: each leaves on its return to user mode. With
+ * throttle=task it is picks that find out, with task-early the charge itself does. Signals stand once nothing is left in the queue.
+ * DEVIATION: the clamps of such a task leave with it; the kernel's stay.
  */
 #include "sched.h"
 
@@ -26,9 +30,22 @@ static u32 is_limited(const struct fg_tg_cpu *g)
 	return g->group->bandwidth.quota != 0;
 }
 
-static u32 throttled_hierarchy(const struct fg_tg_cpu *g)
+/* A throttled group leaves with all that is in it. */
+static u32 stops_as_a_whole(const struct fg_sys *sys)
 {
-	return g && g->throttle_count;
+	return feat(sys, FG_THROTTLE) == FG_THROTTLE_GROUP;
+}
+
+/* It has left so. */
+static u32 is_off(const struct fg_sys *sys, const struct fg_tg_cpu *g)
+{
+	return g->throttled && stops_as_a_whole(sys);
+}
+
+/* It, or a group around it, has. */
+static u32 is_within_off(const struct fg_sys *sys, const struct fg_tg_cpu *g)
+{
+	return g && g->throttle_count && stops_as_a_whole(sys);
 }
 
 u64 fg_period_forward(struct fg_bandwidth *b, u64 now)
@@ -62,8 +79,10 @@ void fg_tg_start_bandwidth(const struct fg_sys *sys, struct fg_tg *tg, u64 now)
 {
 	struct fg_bandwidth *b = &tg->bandwidth;
 
-	(void)sys;
 	refill_pool(b);
+	/* v6.18: an empty queue is not throttled by its first task. */
+	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < sys->nr_cpus; cpu++)
+		tg->cpus[cpu].runtime_remaining = !stops_as_a_whole(sys);
 	if (b->quota)
 		start_period_timer(b, now);
 }
@@ -110,17 +129,6 @@ static u32 assign_runtime(const struct fg_cpu *rq, struct fg_tg_cpu *g, u64 targ
 	return g->runtime_remaining > 0;
 }
 
-/* account_cfs_rq_runtime: g has run for delta ns. 1: it cannot pay any more. */
-static u32 account_runtime(const struct fg_cpu *rq, struct fg_tg_cpu *g, u64 delta)
-{
-	if (!is_limited(g))
-		return 0;
-	g->runtime_remaining -= (s64)delta;
-	if (g->runtime_remaining > 0 || g->throttled)
-		return 0;
-	return !assign_runtime(rq, g, BANDWIDTH_SLICE);
-}
-
 /* return_cfs_rq_runtime: g, which has become empty, gives back what it does not need. */
 static void return_runtime(const struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
@@ -162,14 +170,29 @@ static u32 is_within(const struct fg_tg *tg, const struct fg_tg_cpu *g)
 	return tg != 0;
 }
 
+static void stop_queue_clock(const struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	g->throttled_clock_pelt = rq_clock_pelt(rq);
+	g->pelt_clock_throttled = 1;
+}
+
+static void start_queue_clock(const struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	if (!g->pelt_clock_throttled)
+		return;
+	g->throttled_clock_pelt_time += rq_clock_pelt(rq) - g->throttled_clock_pelt;
+	g->pelt_clock_throttled = 0;
+}
+
 /* tg_throttle_down, tg_unthrottle_up: time stops, or goes on, for g and all that is within it. */
 static void stop_clocks(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_tg_cpu *g)
 {
 	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < sys->nr_tgs; i++) {
 		struct fg_tg_cpu *in = &sys->tgs[i].cpus[(u32)rq->id];
 
-		if (is_within(in->group, g) && !in->throttle_count++)
-			in->throttled_clock_pelt = rq_clock_pelt(rq);
+		if (is_within(in->group, g) && !in->throttle_count++ &&
+		    (stops_as_a_whole(sys) || !in->queue.load_weight))
+			stop_queue_clock(rq, in);
 	}
 }
 
@@ -179,15 +202,18 @@ static void start_clocks(const struct fg_sys *sys, const struct fg_cpu *rq, cons
 		struct fg_tg_cpu *in = &sys->tgs[i].cpus[(u32)rq->id];
 
 		if (is_within(in->group, g) && !--in->throttle_count)
-			in->throttled_clock_pelt_time += rq_clock_pelt(rq) - in->throttled_clock_pelt;
+			start_queue_clock(rq, in);
 	}
 }
 
 /* update_idle_cfs_rq_clock_pelt: g has become empty. */
-static void note_idle_clock(struct fg_tg_cpu *g)
+static void note_idle_clock(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
-	if (g && !g->queue.load_weight)
-		g->throttled_pelt_idle = g->throttle_count ? ~0ull : g->throttled_clock_pelt_time;
+	if (!g || g->queue.load_weight)
+		return;
+	g->throttled_pelt_idle = g->pelt_clock_throttled ? ~0ull : g->throttled_clock_pelt_time;
+	if (g->throttle_count && !stops_as_a_whole(sys) && !g->pelt_clock_throttled)
+		stop_queue_clock(rq, g);
 }
 
 /* Tasks that come or go with a group. */
@@ -243,19 +269,70 @@ static void take_off(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_c
 	rq->nr_running -= t->nr;
 }
 
-/* throttle_cfs_rq. t: of the tasks in g, those that are counted above it. 0: the pool had something after all. */
-static u32 throttle_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, struct tasks *t)
+/* throttle_cfs_rq. t: of the tasks in g, those that are counted above it. 0: the pool had target ns after all. */
+static u32 throttle_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, struct tasks *t, u64 target)
 {
 	struct fg_bandwidth *b = &g->group->bandwidth;
 
-	if (assign_runtime(rq, g, 1))
+	if (assign_runtime(rq, g, target))
 		return 0;
 	b->nr_throttled++;
 	g->throttled_seq = ++b->last_seq;
 	stop_clocks(sys, rq, g);
-	take_off(sys, rq, g, t);
+	if (stops_as_a_whole(sys))
+		take_off(sys, rq, g, t);
 	g->throttled = 1;
 	return 1;
+}
+
+void fg_plan_throttle(const struct fg_sys *sys, struct fg_task *p)
+{
+	(void)sys;
+	/* These do not return to user mode. */
+	if (!(p->flags & (FG_TASK_EXITING | FG_TASK_PERCPU_KTHREAD)))
+		p->flags |= FG_TASK_THROTTLE_WORK;
+}
+
+/* The same of g, which has nothing left, with task-early: a current task of it leaves. 1: it is throttled. */
+static u32 throttle_early(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+{
+	struct fg_task *curr = curr_in_group(rq, g->group);
+	u32 runs = curr && curr->on_rq;
+
+	if (g->throttled)
+		return 1;
+	if (!throttle_group(sys, rq, g, 0, runs ? BANDWIDTH_SLICE : 1))
+		return 0;
+	if (runs)
+		fg_plan_throttle(sys, rq->curr);
+	return 1;
+}
+
+/* account_cfs_rq_runtime: g has run for delta ns. 1: it cannot pay any more, and its task is to be replaced. */
+static u32 account_runtime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u64 delta)
+{
+	if (!is_limited(g))
+		return 0;
+	g->runtime_remaining -= (s64)delta;
+	if (g->runtime_remaining > 0 || g->throttled)
+		return 0;
+	if (feat(sys, FG_THROTTLE) != FG_THROTTLE_EARLY)
+		return !assign_runtime(rq, g, BANDWIDTH_SLICE);
+	throttle_early(sys, rq, g);
+	return 0;
+}
+
+/* With task-early: p, which becomes current, leaves if a group that it is in cannot pay. */
+static void check_next_runtime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+{
+	struct fg_tg_cpu *g;
+
+	if (feat(sys, FG_THROTTLE) != FG_THROTTLE_EARLY)
+		return;
+	for_each_group_of(g, rq, p) {
+		if (is_limited(g) && g->runtime_remaining <= 0 && throttle_early(sys, rq, g))
+			fg_plan_throttle(sys, p);
+	}
 }
 
 u32 fg_tg_throttle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)
@@ -265,7 +342,7 @@ u32 fg_tg_throttle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg
 
 	if (!is_limited(g) || g->runtime_remaining > 0)
 		return 0;
-	return g->throttled || throttle_group(sys, rq, g, &t);
+	return g->throttled || throttle_group(sys, rq, g, &t, 1);
 }
 
 /* check_enqueue_throttle: g was empty and has one entity now, of which nothing above it knows yet. */
@@ -275,9 +352,9 @@ static void check_enqueue_throttle(const struct fg_sys *sys, struct fg_cpu *rq, 
 
 	if (!is_limited(g) || g->throttled || curr_in_group(rq, g->group))
 		return;
-	account_runtime(rq, g, 0);
-	if (g->runtime_remaining <= 0)
-		throttle_group(sys, rq, g, &none);
+	account_runtime(sys, rq, g, 0);
+	if (g->runtime_remaining <= 0 && !g->throttled)
+		throttle_group(sys, rq, g, &none, 1);
 }
 
 /* The entity of g, which has tasks and is not queued, joins what is above it. 0: it is there already. */
@@ -318,14 +395,17 @@ static void put_on(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu
 	add_nr_running(rq, t.nr);
 }
 
-void fg_tg_unthrottle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)
+u32 fg_tg_unthrottle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg)
 {
 	struct fg_tg_cpu *g = &tg->cpus[(u32)rq->id];
 
+	if (!stops_as_a_whole(sys) && g->runtime_remaining <= 0)
+		return 0;
 	g->throttled = 0;
 	g->throttled_seq = 0;
 	tg->bandwidth.nr_throttled--;
 	start_clocks(sys, rq, g);
-	if (g->queue.load_weight)
+	if (g->queue.load_weight && stops_as_a_whole(sys))
 		put_on(sys, rq, g);
+	return 1;
 }

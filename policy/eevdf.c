@@ -526,13 +526,13 @@ static u32 delays_dequeue(const struct fg_sys *sys, const struct fg_queue *q, co
 }
 
 /* One more (by = 1) or less of the tasks that p's queue and those above it count is delayed; nobody knows of it above a throttled one. */
-static void count_delayed(struct fg_cpu *rq, const struct fg_task *p, s32 by)
+static void count_delayed(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p, s32 by)
 {
 	struct fg_tg_cpu *g;
 
 	for_each_group_of(g, rq, p) {
 		g->h_nr_delayed += (u32)by;
-		if (g->throttled)
+		if (is_off(sys, g))
 			return;
 	}
 	rq->h_nr_delayed += (u32)by;
@@ -546,7 +546,7 @@ static void set_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	if (feat(sys, FG_CACHE_RUNNABLE))
 		pref_llc_running(sys, rq, p, -1);
 	p->flags |= FG_TASK_DELAYED;
-	count_delayed(rq, p, 1);
+	count_delayed(sys, rq, p, 1);
 }
 
 /*
@@ -578,7 +578,7 @@ void fg_requeue_delayed(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	p->flags &= ~(u32)FG_TASK_DELAYED;
 	if (feat(sys, FG_CACHE_RUNNABLE))
 		pref_llc_running(sys, rq, p, 1);
-	count_delayed(rq, p, -1);
+	count_delayed(sys, rq, p, -1);
 	if (feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 }

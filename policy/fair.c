@@ -50,6 +50,21 @@ void fg_tg_update_min_vruntime(const struct fg_sys *sys, struct fg_cpu *rq, stru
 		cfs_update_min_vruntime(q, curr_in_group(rq, tg), left);
 }
 
+/* curr has run for delta ns in the queue of g, null: in rq's own, where with flat-pick all do. 1: a group cannot pay any more. */
+static u32 charge_quotas(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_task *curr,
+			 u64 delta)
+{
+	u32 over = 0;
+
+	if (g)
+		return account_runtime(sys, rq, g, delta);
+	if (!is_flat(sys))
+		return 0;
+	for_each_group_of(g, rq, curr)
+		over |= account_runtime(sys, rq, g, delta);
+	return over;
+}
+
 /* curr, of q, has had the CPU until now; g: whose queue q is, null: rq's. */
 static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, struct fg_task *curr,
 			 const struct fg_task *left)
@@ -65,7 +80,7 @@ static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_
 	curr->sum_exec += delta;
 	if (!curr->shares)
 		account_mm_sched(sys, rq, curr, delta);
-	over = g && account_runtime(rq, g, delta);
+	over = charge_quotas(sys, rq, g, curr, delta);
 	delta = calc_delta_fair(sys, delta, curr);
 	if (is_eevdf(sys)) {
 		rule = eevdf_charge(sys, q, curr, delta);
@@ -276,7 +291,7 @@ static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	account_entity_dequeue(rq, p);
 	account_llc_dequeue(sys, rq, p);
 	return_runtime(rq, group_of(rq, p));
-	note_idle_clock(group_of(rq, p));
+	note_idle_clock(sys, rq, group_of(rq, p));
 	if (dequeue_groups(sys, rq, group_of(rq, p), p, flags & FG_DEQUEUE_SLEEP))
 		rq->nr_running--;
 	if (flags & FG_DEQUEUE_DELAYED)
@@ -348,6 +363,7 @@ void fg_set_next_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	if (is_eevdf(sys) && (first || !feat(sys, FG_PROTECT_FIRST)))
 		set_protect_slice(sys, order_queue(sys, rq, p), p);
 	set_next_groups(sys, rq, p, first);
+	check_next_runtime(sys, rq, p);
 	fg_update_misfit_status(sys, rq, p);
 }
 
@@ -390,7 +406,7 @@ void fg_set_next_buddy(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 {
 	if (!feat(sys, FG_NEXT_BUDDY) || !is_eevdf(sys) || (flags & FG_WF_FORK) || (p->flags & FG_TASK_DELAYED))
 		return;
-	if (p == fair_curr(rq) || p->policy == FG_SCHED_IDLE || throttled_hierarchy(group_of(rq, p)))
+	if (p == fair_curr(rq) || p->policy == FG_SCHED_IDLE || is_within_off(sys, group_of(rq, p)))
 		return;
 	if (is_flat(sys))
 		rq->fair.next = p;
@@ -520,7 +536,7 @@ u32 fg_check_preempt_wakeup(const struct fg_sys *sys, struct fg_cpu *rq, struct 
 
 	if (!curr || curr == p)
 		return 0;
-	if (throttled_hierarchy(group_of(rq, p)))
+	if (is_within_off(sys, group_of(rq, p)))
 		return FG_PICK_RULE_WAKE_THROTTLED;
 	if (is_eevdf(sys))
 		return eevdf_check_preempt_wakeup(sys, rq, curr, p, first, flags);

@@ -56,7 +56,7 @@ u32 fg_feature_ready(u32 id, u32 value)
 	case FG_GROUP_SHARES:
 		return value <= FG_GROUP_SHARES_TASKS;
 	case FG_THROTTLE:
-		return value == FG_THROTTLE_GROUP;
+		return value <= FG_THROTTLE_EARLY;
 	case FG_RQ:
 		return value <= FG_RQ_EEVDF612;
 	}

@@ -181,6 +181,8 @@ struct fg_util_est {
 #define FG_TASK_ASKED_MIN 256	/* uclamp_req_min is its own request, not what tasks of its class have by default */
 #define FG_TASK_ASKED_MAX 512
 #define FG_TASK_CACHE_WORK 1024	/* fg_task_cache_work() is due at its return to user mode */
+#define FG_TASK_THROTTLE_WORK 2048	/* its group is throttled: it leaves at its return to user mode, if that is still so then */
+#define FG_TASK_THROTTLED 4096	/* it has done so, and is runnable but on no queue: the caller's to set */
 
 /* What a CPU has run of a process lately, halved every epoch (sched_cache_time; spec-new 6.2). */
 struct fg_cache_time {
@@ -312,6 +314,8 @@ struct fg_tg_cpu {
 	u64 throttled_clock_pelt_time;	/* and how long it has stood in all before that, ns */
 	u64 throttled_pelt_idle;	/* the latter when the queue became empty; ~0: it stood then */
 	u32 throttled;		/* the quota is used up */
+	u32 pelt_clock_throttled;	/* the clock of the signals stands: throttled, with throttle=task only while nothing is queued */
+	u32 pad2;
 	u32 throttle_count;	/* how many of it and the groups around it are throttled here */
 };
 
@@ -935,21 +939,28 @@ void fg_tg_put_prev(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *t
 /*
  * Bandwidth of groups (cpu.max). A group whose quota is used up is throttled: on a CPU its entity leaves the queue that it
  * competes in, with all that is in it, until the quota is renewed. Enqueue and dequeue see to what joins and leaves it
- * meanwhile. In addition to the sequences above:
+ * meanwhile. With throttle=task and task-early the queue is only marked. Each task leaves by itself when it next would return to user
+ * mode, and the caller keeps it apart until the group goes on. In addition to the sequences above:
  *
  *   start	quota, period and burst set; expires at the offset of the group's first period; fg_tg_start_bandwidth
  *   switch	before fg_tg_pick, and for the group of each entity (none: of the task) that is put back, innermost first, before
- *		its tree insert: fg_tg_throttle; if it says 1, fg_update_min_vruntime of what is around it; in a pick, from the top
+ *		its tree insert: fg_tg_throttle; if it says 1, fg_update_min_vruntime of what is around it; in a pick, from the top. With
+ *		throttle=task, if it said 1 on the way to the picked task, fg_plan_throttle of that instead; with task-early neither
+ *   return	of a FG_TASK_THROTTLE_WORK p, which loses that mark: if its group has a throttle_count on rq: dequeue with
+ *		SLEEP | SPECIAL, and it is FG_TASK_THROTTLED until its group has none and it is enqueued with WAKEUP
  *   period timer	until fg_period_forward says 0: fg_period_begin; while that, or the distribution after it, says that queues
  *		are throttled and runtime is in the pool, distribution
  *   slack timer	fg_slack_due; if 1: distribution
  *   distribution	throttled queues in the order of throttled_seq, until the pool is empty: fg_tg_hand_out; if 1, on the
- *		queue's CPU, clock up to date: fg_tg_unthrottle
+ *		queue's CPU, clock up to date (task-early: and curr charged): fg_tg_unthrottle
  */
 void fg_tg_start_bandwidth(const struct fg_sys *sys, struct fg_tg *tg, u64 now);
 /* check_cfs_rq_runtime: 1: the quota is used up, and tg is throttled on rq. */
 fg_bool fg_tg_throttle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
-void fg_tg_unthrottle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
+/* 0: it stays throttled, for what was handed out is used up. */
+fg_bool fg_tg_unthrottle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg *tg);
+/* task_throttle_setup_work: p, which was picked, leaves at its return to user mode. */
+void fg_plan_throttle(const struct fg_sys *sys, struct fg_task *p);
 /* The period timer is set on to the first expiry after now, ns. How many it has passed. */
 u64 fg_period_forward(struct fg_bandwidth *b, u64 now);
 /* A period begins: the pool is filled. 1: queues are throttled. */

@@ -201,7 +201,7 @@ static void update_group_share(const struct fg_sys *sys, struct fg_cpu *rq, stru
 	if (!g->queue.load_weight && feat(sys, FG_TG_EMPTY_KEEPS))
 		return;
 	/* It is not queued, or not for long. */
-	if (throttled_hierarchy(g))
+	if (is_within_off(sys, g))
 		return;
 	shares = group_shares(sys, g);
 	if (shares != g->entity.shares || !is_eevdf(sys))
@@ -292,8 +292,10 @@ static u32 enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const str
 
 		if (was_empty)
 			check_enqueue_throttle(sys, rq, g);
-		if (g->throttled)
+		if (is_off(sys, g))
 			return 0;
+		if (was_empty)
+			start_queue_clock(rq, g);
 		was_empty = group_above(rq, g) && !group_above(rq, g)->queue.load_weight;
 		/* Nobody else is queued in it. Later changes are the caller's. */
 		if (!g->entity.on_rq)
@@ -329,7 +331,7 @@ static u32 dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, str
 	return_runtime(rq, group_above(rq, g));
 	e->flags &= ~(u32)FG_TASK_DELAYED;
 	update_group_share(sys, rq, g);
-	note_idle_clock(group_above(rq, g));
+	note_idle_clock(sys, rq, group_above(rq, g));
 	return 1;
 }
 
@@ -354,7 +356,7 @@ static u32 dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && g; i++) {
 		u32 left = 0;
 
-		if (g->throttled)
+		if (is_off(sys, g))
 			return 0;
 		tell_above(sys, rq, g);
 		g->runnable = runnable_tasks(sys, g->h_nr_running, g->h_nr_delayed);
@@ -363,7 +365,7 @@ static u32 dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 			leaving = left;
 		} else {
 			/* A task that sleeps before its slice ends leaves the rest of the slice to its group. */
-			if (leaving && sleeps && !throttled_hierarchy(g) &&
+			if (leaving && sleeps && !is_within_off(sys, g) &&
 			    (groups_compete(sys) ? feat(sys, FG_PICK_BUDDY) : !is_eevdf(sys)))
 				set_next_buddy_group(rq, g);
 			leaving = 0;

@@ -46,14 +46,21 @@ static u32 ineligible_at_dst(const struct fg_sys *sys, const struct fg_balance *
 	return dst->sum_weight && !entity_eligible(src, p);
 }
 
+/* throttled_lb_pair, lb_throttled_hierarchy: p's group is throttled on dst or, where it leaves as a whole, on src. */
+static u32 is_kept_by_quota(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_task *p)
+{
+	const struct fg_tg_cpu *dst = group_of(cpu_rq(sys, (u32)b->dst_cpu), p);
+
+	return (dst && dst->throttle_count) || is_within_off(sys, group_of(cpu_rq(sys, (u32)b->src_cpu), p));
+}
+
 u32 fg_can_migrate_task(const struct fg_sys *sys, struct fg_balance *b, const struct fg_task *p)
 {
 	if (feat(sys, FG_DELAYED_STAY) && (p->flags & FG_TASK_DELAYED) && b->migration != FG_MIGRATE_LOAD)
 		return 0;
 	if (feat(sys, FG_INELIGIBLE_STAY) && !b->sd->nr_balance_failed && ineligible_at_dst(sys, b, p))
 		return 0;
-	if (throttled_hierarchy(group_of(cpu_rq(sys, (u32)b->src_cpu), p)) ||
-	    throttled_hierarchy(group_of(cpu_rq(sys, (u32)b->dst_cpu), p)))
+	if (is_kept_by_quota(sys, b, p))
 		return 0;
 	/* v5.12: it is where it belongs, and says nothing about the others. */
 	if (feat(sys, FG_LB_KTHREAD) && (p->flags & FG_TASK_PERCPU_KTHREAD))

@@ -114,12 +114,12 @@ static u64 rq_clock_pelt(const struct fg_cpu *rq)
 	return rq->clock_pelt - rq->lost_idle_time;
 }
 
-/* cfs_rq_clock_pelt: the clock of the signals in the queue of g, null: in rq's own. It stands while g is throttled. */
+/* cfs_rq_clock_pelt: the clock of the signals in the queue of g, null: in rq's own. It may stand while g is throttled. */
 static u64 queue_clock_pelt(const struct fg_cpu *rq, const struct fg_tg_cpu *g)
 {
 	if (!g)
 		return rq_clock_pelt(rq);
-	return (g->throttle_count ? g->throttled_clock_pelt : rq_clock_pelt(rq)) - g->throttled_clock_pelt_time;
+	return (g->pelt_clock_throttled ? g->throttled_clock_pelt : rq_clock_pelt(rq)) - g->throttled_clock_pelt_time;
 }
 
 /* sync(p) and the like: sa slept from its last update until now. */

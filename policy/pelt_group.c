@@ -243,7 +243,7 @@ static u32 age_groups_above(const struct fg_sys *sys, struct fg_cpu *rq, const s
 	u32 changed = 0;
 
 	for_each_group_of(g, rq, p) {
-		if (g->throttled)
+		if (is_off(sys, g))
 			return 0;
 		changed = age_above_telling(sys, rq, g);
 	}
@@ -306,10 +306,10 @@ static u32 update_blocked_groups(const struct fg_sys *sys, struct fg_cpu *rq, u3
 	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < sys->nr_tgs; i++) {
 		struct fg_tg_cpu *g = &sys->tgs[i].cpus[(u32)rq->id];
 
-		if (throttled_hierarchy(g) || group_is_gone(sys, g))
+		if (g->pelt_clock_throttled || group_is_gone(sys, g))
 			continue;
 		if (age_contributing(sys, rq, g))
-			note_idle_clock(g);
+			note_idle_clock(sys, rq, g);
 		changed |= age_above_telling(sys, rq, g);
 		*blocked |= g->avg.load_avg || g->avg.util_avg;
 	}

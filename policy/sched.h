@@ -299,10 +299,14 @@ static u32 invalid_llc_nr(const struct fg_sys *sys, const struct fg_process *g, 
 static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
 
 /* bandwidth.c */
-static u32 throttled_hierarchy(const struct fg_tg_cpu *g);
-static u32 account_runtime(const struct fg_cpu *rq, struct fg_tg_cpu *g, u64 delta);
+static u32 stops_as_a_whole(const struct fg_sys *sys);
+static u32 is_off(const struct fg_sys *sys, const struct fg_tg_cpu *g);
+static u32 is_within_off(const struct fg_sys *sys, const struct fg_tg_cpu *g);
+static u32 account_runtime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u64 delta);
+static void check_next_runtime(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
+static void start_queue_clock(const struct fg_cpu *rq, struct fg_tg_cpu *g);
 static void return_runtime(const struct fg_cpu *rq, struct fg_tg_cpu *g);
-static void note_idle_clock(struct fg_tg_cpu *g);
+static void note_idle_clock(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg_cpu *g);
 static void check_enqueue_throttle(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 
 /* fair.c */

@@ -62,8 +62,8 @@ fn hogs(group: &str, cpus: &[u32]) -> String {
     hogs.collect::<Vec<_>>().join(", ")
 }
 
-/// CFS, and EEVDF before and after delayed dequeue.
-const PRESETS: [&str; 3] = ["v5.4", "v6.6", "debian-6.12.117"];
+/// CFS, EEVDF before and after delayed dequeue; tasks that leave by themselves after a pick, after a charge, and in one queue.
+const PRESETS: [&str; 6] = ["v5.4", "v6.6", "debian-6.12.117", "v6.18", "v7.2", "debian-7.3.4"];
 
 const HALF: &str = "\"/half\": { \"cpu.max\": \"50000 100000\" }";
 

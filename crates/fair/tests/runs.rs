@@ -108,11 +108,11 @@ fn what_needs_the_kernels_own_scheduler_is_refused_by_name() {
         w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files: files.into(), cpus: None }];
     });
     assert_eq!(large, "task group `/apps`: cpu.max.burst = `5001`; expected 0 to the quota of cpu.max, 5000 us");
-    let later = refused_by("fair:v6.18", |w| {
+    let flat = refused_by("fair:v7.3+throttle=task", |w| {
         let files = vec![("cpu.max".into(), "5000".into())];
         w.groups = vec![TaskGroup { path: "/apps".into(), parent: None, files, cpus: None }];
     });
-    assert!(later.starts_with("task group `/apps`: cpu.max needs a preset up to v6.17 (throttle=group"), "{later}");
+    assert_eq!(flat, "task group `/apps`: cpu.max needs throttle=task-early with flat-pick");
     let clamped = grouped("cpu.uclamp.min", "101");
     assert!(clamped.starts_with("task group `/apps`: cpu.uclamp.min = `101`; expected 0 to 100"), "{clamped}");
 }

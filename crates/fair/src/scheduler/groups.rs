@@ -188,10 +188,12 @@ fn read(path: &str, file: &str, value: &str) -> Result<Asked, String> {
                 let burst = value.trim().parse().ok().filter(|burst| *burst <= LARGEST_QUOTA_US);
                 burst.map(Asked::Burst).ok_or_else(|| format!("0 to {LARGEST_QUOTA_US} us"))
             }
-            _ => return Err(format!(
+            _ => {
+                return Err(format!(
                 "task group `{path}`: {file} = `{value}` needs a linux: scheduler; groups of fair: have cpu.weight, \
                      cpu.weight.nice, cpu.max, cpu.max.burst, cpu.idle, cpu.uclamp.min and cpu.uclamp.max only"
-            )),
+            ))
+            }
         };
         return asked.map_err(|expected| format!("task group `{path}`: {file} = `{value}`; expected {expected}"));
     };
@@ -245,12 +247,9 @@ fn competing(
         return Ok(Vec::new());
     }
     let limited = asked.iter().position(|weight| weight.quota_us.is_some());
-    let stops_at_once = u32::from(features.get(FG_THROTTLE)) == FG_THROTTLE_GROUP && !features.on(FG_FLAT_PICK);
-    if let Some(limited) = limited.filter(|_| !stops_at_once) {
-        return Err(format!(
-            "task group `{}`: cpu.max needs a preset up to v6.17 (throttle=group, without flat-pick) or a linux: scheduler",
-            wanted[limited].path
-        ));
+    let in_picks = u32::from(features.get(FG_THROTTLE)) != FG_THROTTLE_EARLY;
+    if let Some(limited) = limited.filter(|_| in_picks && features.on(FG_FLAT_PICK)) {
+        return Err(format!("task group `{}`: cpu.max needs throttle=task-early with flat-pick", wanted[limited].path));
     }
     let parent = |group: &TaskGroup| group.parent.map(|parent| parent as usize);
     let depths = depths(wanted.iter().map(parent));

@@ -30,6 +30,7 @@ impl Fair {
         let curr = self.queues.world.curr(cpu).map(|p| self.queues.world.task(p));
         let fair_curr = curr.filter(|p| !is_rt(p) && p.on_rq != 0);
         self.audit_members(cpu)?;
+        self.audit_limbo(cpu)?;
         let queued = || self.waiting(cpu).map(|p| self.queues.world.task(p)).chain(fair_curr);
         let count = |wanted: fn(&FgTask) -> bool| queued().filter(|p| wanted(p)).count() as u64;
         let counted = || queued().filter(|p| self.reaches(cpu, p, None));
@@ -94,11 +95,28 @@ impl Fair {
         tasks.chain(groups.map(|group| &world.group_on(cpu, group).entity).filter(|e| e.on_rq != 0)).collect()
     }
 
+    /// Whether a group is throttled and has left the queue with its tasks.
+    fn is_off(&self, cpu: usize, tg: usize) -> bool {
+        let as_a_whole = u32::from(self.features().get(FG_THROTTLE)) == FG_THROTTLE_GROUP;
+        as_a_whole && self.queues.world.group_on(cpu, tg).throttled != 0
+    }
+
+    /// Tasks that left a throttled group are on no queue.
+    fn audit_limbo(&self, cpu: usize) -> Result<(), String> {
+        self.queues.rqs[cpu].limbo.iter().try_for_each(|task| {
+            let p = self.queues.world.task(*task);
+            match p.on_rq == 0 && p.flags & FG_TASK_THROTTLED != 0 && p.cpu as usize == cpu {
+                true => Ok(()),
+                false => Err(format!("task {task} is in limbo: on_rq {}, cpu {}, flags {}", p.on_rq, p.cpu, p.flags)),
+            }
+        })
+    }
+
     /// Whether a task counts in a group that it is in (none: the root group): no group within that is throttled.
     fn reaches(&self, cpu: usize, p: &FgTask, tg: Option<usize>) -> bool {
         let world = &self.queues.world;
         let mut within = world.groups_from(world.group_of(p.id)).take_while(|of| Some(*of) != tg);
-        within.all(|of| world.group_on(cpu, of).throttled == 0)
+        within.all(|of| !self.is_off(cpu, of))
     }
 
     /// Whether it counts as SCHED_IDLE there.
@@ -150,7 +168,7 @@ impl Fair {
         same("load_shares", group.load_shares, entities.iter().map(shares).sum())?;
         self.audit_sums(&group.queue, &entities, if world.is_flat() { &[] } else { &entities })?;
         let (queued, owes) = (group.entity.on_rq != 0, is_delayed(&group.entity));
-        let held_back = group.throttled != 0;
+        let held_back = self.is_off(cpu, tg);
         let should = !held_back && (owes || !entities.is_empty());
         if queued != should || owes && (held_back || !entities.is_empty()) {
             let nr = entities.len();

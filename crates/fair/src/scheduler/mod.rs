@@ -129,7 +129,7 @@ impl Fair {
         }
         if self.queues.rqs[cpu as usize].resched_lazy {
             env.resched(cpu);
-        } else {
+        } else if !self.queues.throttle_current(&mut self.sim.on(env), cpu as usize) {
             self.queues.return_to_user(&mut self.sim.on(env), cpu as usize);
         }
     }
@@ -251,7 +251,10 @@ impl Scheduler for Fair {
     fn block(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
         let cpu = self.enter(env, cpu);
         self.clock(env, cpu);
-        self.queues.dequeue(&mut self.sim.on(env), cpu, task, FG_DEQUEUE_SLEEP);
+        // Throttled at this very time, it is off the queue already.
+        if !self.queues.forget_limbo(cpu, task) {
+            self.queues.dequeue(&mut self.sim.on(env), cpu, task, FG_DEQUEUE_SLEEP);
+        }
     }
 
     fn exit(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
@@ -260,7 +263,9 @@ impl Scheduler for Fair {
         self.queues.world.task_mut(task).flags |= FG_TASK_EXITING;
         self.states[task as usize].dead = true;
         self.queues.world.leave_process(task);
-        self.queues.dequeue(&mut self.sim.on(env), cpu, task, FG_DEQUEUE_SLEEP);
+        if !self.queues.forget_limbo(cpu, task) {
+            self.queues.dequeue(&mut self.sim.on(env), cpu, task, FG_DEQUEUE_SLEEP);
+        }
     }
 
     fn yield_now(&mut self, env: &mut Env, cpu: CpuId, task: TaskId) {
@@ -268,7 +273,7 @@ impl Scheduler for Fair {
         self.clock(env, cpu);
         if is_rt(self.queues.world.task(task)) {
             self.requeue_rt(cpu, task);
-        } else {
+        } else if self.queues.world.task(task).on_rq != 0 {
             self.queues.update_curr(&mut self.sim.on(env), cpu);
             self.queues.world.yield_now(cpu);
         }
@@ -296,12 +301,20 @@ impl Scheduler for Fair {
         self.queues.rqs[cpu].clear_resched();
         self.queues.hrtick_clear(&mut self.sim.on(env), cpu, false);
         let (prev, idled) = (self.queues.world.curr(cpu), self.queues.world.cpus[cpu].curr_is_idle != 0);
-        let pick = match self.sim.pending[cpu].stop_work.is_empty() {
-            true => self.pick(env, cpu),
-            false => self.start_stopper(env, cpu),
+        let pick = loop {
+            let pick = match self.sim.pending[cpu].stop_work.is_empty() {
+                true => self.pick(env, cpu),
+                false => self.start_stopper(env, cpu),
+            };
+            // The reschedule that a pull of newidle balancing requested is this schedule().
+            self.queues.rqs[cpu].clear_resched();
+            // A picked task of a throttled group leaves before it runs.
+            if !self.queues.throttle_current(&mut self.sim.on(env), cpu) {
+                break pick;
+            }
+            self.queues.rqs[cpu].clear_resched();
+            env.charge(cpu as CpuId, SoftCost::Pick, 1);
         };
-        // The reschedule that a pull of newidle balancing requested is this schedule().
-        self.queues.rqs[cpu].clear_resched();
         self.replace_idle(cpu, idled, pick);
         self.queues.world.cpus[cpu].curr_is_idle = u8::from(pick == Pick::Idle);
         if pick == Pick::Idle {

@@ -141,7 +141,9 @@ impl Fair {
         }
         let (cpu, delayed) = (p.cpu as usize, p.flags & FG_TASK_DELAYED != 0);
         let current = self.queues.world.curr(cpu) == Some(task);
-        if p.on_rq != 0 && !(delayed && current) {
+        if p.flags & FG_TASK_THROTTLED != 0 {
+            env.enqueued(task, cpu as CpuId);
+        } else if p.on_rq != 0 && !(delayed && current) {
             self.wake_queued(env, task, cpu);
         } else if current {
             self.wake_on_cpu(env, ctx, task, cpu);

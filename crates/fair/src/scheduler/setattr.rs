@@ -69,6 +69,7 @@ impl Fair {
             self.queues.update_curr(&mut self.sim.on(env), cpu);
             self.queues.dequeue_delayed(&mut self.sim.on(env), cpu, task, FG_DEQUEUE_CLASS);
         }
+        let throttled = self.queues.forget_limbo(cpu, task);
         let queued = self.queues.world.task(task).on_rq != 0;
         if queued {
             // The averages of a task that stays fair stay in those of its queue.
@@ -86,10 +87,13 @@ impl Fair {
         self.states[task as usize].rr_ticks = 0;
         if !queued {
             self.switch_sleeper(cpu, task, was_rt);
-            return;
+            if !throttled || !self.queues.enqueue_unless_throttled(&mut self.sim.on(env), cpu, task) {
+                return;
+            }
+        } else {
+            self.queues.enqueue(&mut self.sim.on(env), cpu, task, 0);
         }
-        self.queues.enqueue(&mut self.sim.on(env), cpu, task, 0);
-        if running {
+        if running && queued {
             self.set_next(cpu, task, was_rt);
             self.queues.resched(&mut self.sim.on(env), cpu);
         } else {
@@ -129,16 +133,32 @@ impl Fair {
     /// Moves a runnable task off a CPU that it may not use any more: a running one by the stopper.
     pub(crate) fn leave_forbidden(&mut self, env: &mut Env, task: TaskId) {
         let p = self.queues.world.task(task);
-        let cpu = p.cpu as usize;
-        if p.on_rq == 0 || p.allowed.test(cpu as CpuId) {
+        let (cpu, throttled) = (p.cpu as usize, p.flags & FG_TASK_THROTTLED != 0);
+        if p.on_rq == 0 && !throttled || p.allowed.test(cpu as CpuId) {
             return;
         }
         let allowed = p.allowed;
         let Some(dest) = self.distribute(&allowed) else { return };
-        if self.queues.world.curr(cpu) == Some(task) {
+        if throttled && self.queues.world.curr(cpu) != Some(task) {
+            self.move_throttled(env, task, dest, MigrateCause::Affinity);
+        } else if self.queues.world.curr(cpu) == Some(task) {
             self.sim.ask_stopper(env, cpu, StopWork::Move { task, dest, cause: MigrateCause::Affinity });
         } else {
             self.queues.move_queued(&mut self.sim.on(env), task, dest, MigrateCause::Affinity);
+        }
+    }
+
+    /// A task that is on no queue because its group is throttled goes to another CPU, and onto the queue there if its group is not
+    /// throttled on that.
+    fn move_throttled(&mut self, env: &mut Env, task: TaskId, to: CpuId, cause: MigrateCause) {
+        let from = self.queues.world.task(task).cpu as usize;
+        self.clock(env, from);
+        self.queues.forget_limbo(from, task);
+        self.queues.world.migrate_task(from, task);
+        self.queues.set_task_cpu(&mut self.sim.on(env), task, to, cause);
+        self.clock(env, to as usize);
+        if self.queues.enqueue_unless_throttled(&mut self.sim.on(env), to as usize, task) {
+            self.queues.check_preempt(&mut self.sim.on(env), to as usize, task, 0);
         }
     }
 
@@ -168,8 +188,11 @@ impl Fair {
     /// migration_cpu_stop: moves the task to `dest` if it still waits on `cpu` and may run on `dest`.
     fn move_if_here(&mut self, env: &mut Env, cpu: usize, task: TaskId, dest: CpuId, cause: MigrateCause) {
         let p = self.queues.world.task(task);
-        let here = p.on_rq != 0 && p.cpu as usize == cpu && self.queues.world.curr(cpu) != Some(task);
-        if here && dest as usize != cpu && p.allowed.test(dest) {
+        let throttled = p.flags & FG_TASK_THROTTLED != 0;
+        let here = p.cpu as usize == cpu && self.queues.world.curr(cpu) != Some(task);
+        if here && throttled && dest as usize != cpu && p.allowed.test(dest) {
+            self.move_throttled(env, task, dest, cause);
+        } else if here && p.on_rq != 0 && dest as usize != cpu && p.allowed.test(dest) {
             self.queues.move_queued(&mut self.sim.on(env), task, dest, cause);
         }
     }

@@ -1,12 +1,18 @@
 //! Bandwidth control of groups (`cpu.max`): queues that are throttled, and the timers that let them go on.
 //!
+//! Up to v6.17 a throttled group leaves the queue as a whole (THROTTLE of the policy is `group`). Later its tasks stay; each leaves
+//! when it would return to user mode after it was picked, and is kept in [`RunQueue::limbo`](super::RunQueue::limbo).
+//!
 //! DEVIATION: since v6.3 a timer asks the CPUs of other queues by an interrupt to let them go on, and so it is here with all
 //! presets; before, it did so itself. The random offset of the first period is that of newer releases too.
 
 use fairground_machine::SoftCost;
 
+use fairground_sim::TaskId;
+
 use super::{Host, RunQueues};
-use crate::ffi::{self, FgBandwidth};
+use crate::ffi::{self, *};
+use crate::world::is_rt;
 
 /// A group with a quota, and the CPUs on which its timers are set.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +37,17 @@ impl RunQueues {
 
     /// check_cfs_rq_runtime: throttles a group on `cpu` if its quota is used up. Whether it is throttled.
     pub fn check_runtime<H: Host>(&mut self, host: &mut H, cpu: usize, tg: Option<usize>) -> bool {
-        let Some(tg) = tg.filter(|_| !self.limited.is_empty()) else { return false };
+        if self.limited.is_empty() || self.throttles() == FG_THROTTLE_EARLY {
+            return false;
+        }
+        let Some(tg) = tg else { return false };
         let (quota, on) = (self.world.group(tg).bandwidth.quota, self.world.group_on(cpu, tg));
         if quota == 0 || on.runtime_remaining > 0 || on.throttled != 0 {
             return quota != 0 && on.throttled != 0 && on.runtime_remaining <= 0;
         }
         let mut throttled = false;
         self.around_groups_from(cpu, tg, |world| throttled = world.tg_throttle(cpu, tg));
-        if throttled {
+        if throttled && self.throttles() == FG_THROTTLE_GROUP {
             host.charge(SoftCost::Dequeue, 1);
             self.request_frequency(host, cpu);
             self.update_min_vruntime(cpu, self.world.parent_group(tg));
@@ -52,13 +61,94 @@ impl RunQueues {
         if self.world.group_on(cpu, tg).throttled == 0 {
             return;
         }
-        host.charge(SoftCost::Enqueue, 1);
-        self.around_groups_from(cpu, tg, |world| world.tg_unthrottle(cpu, tg));
-        self.request_frequency(host, cpu);
+        if self.throttles() == FG_THROTTLE_GROUP {
+            host.charge(SoftCost::Enqueue, 1);
+            self.around_groups_from(cpu, tg, |world| _ = world.tg_unthrottle(cpu, tg));
+            self.request_frequency(host, cpu);
+        } else {
+            self.update_early(host, cpu);
+            if !self.world.tg_unthrottle(cpu, tg) {
+                return;
+            }
+            self.leave_limbo(host, cpu);
+        }
         let rq = &self.world.cpus[cpu];
         if rq.curr_is_idle != 0 && rq.h_nr_running != 0 {
             self.resched(host, cpu);
         }
+    }
+
+    /// Since v7.2 what runs is charged before its group gets more.
+    fn update_early<H: Host>(&mut self, host: &mut H, cpu: usize) {
+        if self.throttles() == FG_THROTTLE_EARLY {
+            self.update_curr(host, cpu);
+        }
+    }
+
+    /// The form of throttling, `FG_THROTTLE_*`.
+    fn throttles(&self) -> u32 {
+        self.world.sys().feat.value[FG_THROTTLE].into()
+    }
+
+    /// tg_unthrottle_up: tasks whose groups go on are queued again, of groups within others first, of a group the one that left
+    /// last first. A group that is throttled again by that keeps the rest.
+    fn leave_limbo<H: Host>(&mut self, host: &mut H, cpu: usize) {
+        for tg in 0..self.world.nr_groups() {
+            let of_group = |task: &&TaskId| self.world.group_of(**task) == Some(tg);
+            let tasks: Vec<TaskId> = self.rqs[cpu].limbo.iter().rev().filter(of_group).copied().collect();
+            for task in tasks {
+                if self.world.group_on(cpu, tg).throttle_count != 0 {
+                    break;
+                }
+                self.forget_limbo(cpu, task);
+                self.enqueue(host, cpu, task, FG_ENQUEUE_WAKEUP);
+            }
+        }
+    }
+
+    /// A task that left because its group is throttled is kept apart no more. Whether it was.
+    pub fn forget_limbo(&mut self, cpu: usize, task: TaskId) -> bool {
+        let was = self.world.task(task).flags & FG_TASK_THROTTLED != 0;
+        if was {
+            self.world.task_mut(task).flags &= !FG_TASK_THROTTLED;
+            self.rqs[cpu].limbo.retain(|kept| *kept != task);
+        }
+        was
+    }
+
+    /// enqueue_throttled_task: a task that is runnable and was taken from limbo goes back there, or onto the queue if its group is
+    /// not throttled on `cpu`. Whether it is queued.
+    pub fn enqueue_unless_throttled<H: Host>(&mut self, host: &mut H, cpu: usize, task: TaskId) -> bool {
+        let throttled = |tg: usize| self.world.group_on(cpu, tg).throttle_count != 0;
+        if !is_rt(self.world.task(task)) && self.world.group_of(task).is_some_and(throttled) {
+            self.world.task_mut(task).flags |= FG_TASK_THROTTLED;
+            self.rqs[cpu].limbo.push(task);
+            return false;
+        }
+        self.enqueue(host, cpu, task, 0);
+        true
+    }
+
+    /// throttle_cfs_rq_work: the current task of `cpu`, which is about to return to user mode, leaves if that is planned and its group
+    /// still is throttled. Whether it has left.
+    pub fn throttle_current<H: Host>(&mut self, host: &mut H, cpu: usize) -> bool {
+        let Some(task) = self.world.curr(cpu).filter(|_| !self.rqs[cpu].resched) else { return false };
+        let p = self.world.task(task);
+        if p.flags & FG_TASK_THROTTLE_WORK == 0 || p.on_rq == 0 || p.flags & FG_TASK_DELAYED != 0 {
+            return false;
+        }
+        let leaves = !is_rt(p) && p.flags & FG_TASK_EXITING == 0;
+        self.world.task_mut(task).flags &= !FG_TASK_THROTTLE_WORK;
+        let Some(tg) = self.world.group_of(task).filter(|_| leaves) else { return false };
+        if self.world.group_on(cpu, tg).throttle_count == 0 {
+            return false;
+        }
+        host.update_clock(&mut self.world, cpu);
+        self.dequeue(host, cpu, task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_SPECIAL);
+        self.world.task_mut(task).flags |= FG_TASK_THROTTLED;
+        self.rqs[cpu].limbo.push(task);
+        self.resched(host, cpu);
+        true
     }
 
     /// __cfsb_csd_unthrottle: the queues of `cpu` go on that a timer has asked for, of another CPU mostly.
@@ -83,8 +173,15 @@ impl RunQueues {
             if self.rqs[cpu].unthrottling.contains(&tg) {
                 continue;
             }
+            if self.throttles() == FG_THROTTLE_EARLY && self.world.curr(cpu).is_some() {
+                host.update_clock(&mut self.world, cpu);
+                self.update_early(host, cpu);
+            }
             if !self.world.tg_hand_out(cpu, tg) {
                 stay = true;
+                if self.throttles() == FG_THROTTLE_EARLY {
+                    break;
+                }
             } else if cpu == here {
                 local = true;
             } else {

@@ -47,12 +47,16 @@ impl RunQueues {
         'again: loop {
             let mut how = FgPick::zeroed();
             let mut next = self.pick_entity(cpu, &mut how)?;
+            let mut throttled = false;
             let delayed = loop {
                 let delayed = self.world.entity(cpu, next).flags & FG_TASK_DELAYED != 0;
                 match group_of_entity(next) {
                     Some(tg) if !delayed => {
                         if self.check_runtime(host, cpu, Some(tg)) {
-                            continue 'again;
+                            if u32::from(self.world.sys().feat.value[FG_THROTTLE]) == FG_THROTTLE_GROUP {
+                                continue 'again;
+                            }
+                            throttled = true;
                         }
                         next = self.pick_in_group(cpu, tg)?;
                     }
@@ -60,6 +64,9 @@ impl RunQueues {
                 }
             };
             if !delayed {
+                if throttled {
+                    self.world.plan_throttle(next);
+                }
                 host.picked(&self.world, cpu, next, how.rule);
                 return Some(next);
             }

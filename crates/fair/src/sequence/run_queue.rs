@@ -214,6 +214,8 @@ pub struct RunQueue {
     pub hrtick_at: Option<u64>,
     /// Groups whose queues here were asked to go on (cfsb_csd_list), oldest first.
     pub unthrottling: Vec<usize>,
+    /// Tasks that left on their return to user mode because their groups are throttled (throttled_limbo_list), oldest first.
+    pub limbo: Vec<TaskId>,
 }
 
 impl RunQueue {
@@ -228,6 +230,7 @@ impl RunQueue {
             resched_lazy: false,
             hrtick_at: None,
             unthrottling: Vec::new(),
+            limbo: Vec::new(),
         }
     }
 

@@ -135,7 +135,11 @@ impl World {
     /// Whether a task waits on a queue because its group, or one around it, has used up its quota.
     pub fn is_held_back(&self, task: u32) -> bool {
         let cpu = self.task(task).cpu as usize;
-        self.group_of(task).is_some_and(|tg| self.group_on(cpu, tg).throttle_count != 0)
+        let throttled = |tg| self.group_on(cpu, tg).throttle_count != 0;
+        match u32::from(self.sys().feat.value[FG_THROTTLE]) {
+            FG_THROTTLE_GROUP => self.group_of(task).is_some_and(throttled),
+            _ => self.task(task).flags & FG_TASK_THROTTLED != 0,
+        }
     }
 
     /// FLAT_PICK: all fair tasks of a CPU compete in one queue, and groups in none.
