@@ -342,6 +342,130 @@ TEST(tasks_of_a_throttled_group_are_not_balanced)
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &task), 0);
 }
 
+/* The same where tasks leave one by one. */
+static void begin_by_task(u8 form, u64 quota)
+{
+	begin(kit_preset_v612);
+	sys.feat.value[FG_THROTTLE] = form;
+	limit(&tg, quota);
+	task = sleeper();
+	enqueue(&task);
+	run(&task);
+}
+
+TEST(a_marked_queue_keeps_its_tasks)
+{
+	begin_by_task(FG_THROTTLE_TASK, QUOTA);
+	/* It begins with 1 ns. */
+	CHECK_EQ(part->runtime_remaining, 1);
+	CHECK_EQ(charge(&tg, 6 * MS), FG_PICK_RULE_NONE);
+	CHECK_EQ(charge(&tg, 6 * MS), FG_PICK_RULE_QUOTA);
+	CHECK_EQ(fg_tg_throttle(&sys, rq, &tg), 1);
+	CHECK_EQ(part->throttled & part->throttle_count, 1);
+	CHECK_EQ(entity->on_rq & rq->nr_running & rq->h_nr_running, 1);
+	CHECK_EQ(part->pelt_clock_throttled, 0);
+	CHECK_EQ(task.flags & FG_TASK_THROTTLE_WORK, 0);
+	fg_plan_throttle(&sys, &task);
+	CHECK(task.flags & FG_TASK_THROTTLE_WORK);
+}
+
+TEST(signals_stand_once_nothing_is_left_in_a_marked_queue)
+{
+	struct fg_task other;
+
+	begin_by_task(FG_THROTTLE_TASK, QUOTA);
+	charge(&tg, QUOTA + MS);
+	CHECK_EQ(fg_tg_throttle(&sys, rq, &tg), 1);
+	fg_dequeue_entity(&sys, rq, &task, FG_DEQUEUE_SLEEP | FG_DEQUEUE_SPECIAL);
+	CHECK_EQ(rq->nr_running + rq->h_nr_running + entity->on_rq, 0);
+	CHECK_EQ(part->pelt_clock_throttled, 1);
+	pass(30 * MS);
+	/* Who wakes in it is queued, until it is picked. */
+	other = sleeper();
+	enqueue(&other);
+	CHECK_EQ(part->pelt_clock_throttled, 0);
+	CHECK_EQ(part->throttled_clock_pelt_time, 30 * MS);
+	CHECK_EQ(entity->on_rq & rq->nr_running, 1);
+}
+
+TEST(a_charge_marks_and_plans_early)
+{
+	begin_by_task(FG_THROTTLE_EARLY, QUOTA);
+	CHECK_EQ(charge(&tg, 6 * MS), FG_PICK_RULE_NONE);
+	/* What it owes, and as much of a slice as there is. */
+	CHECK_EQ(part->runtime_remaining, 4 * MS + 1);
+	CHECK_EQ(task.flags & FG_TASK_THROTTLE_WORK, 0);
+	CHECK_EQ(charge(&tg, 6 * MS), FG_PICK_RULE_NONE);
+	CHECK_EQ(part->throttled & rq->nr_running, 1);
+	CHECK(task.flags & FG_TASK_THROTTLE_WORK);
+}
+
+TEST(who_becomes_current_in_a_throttled_group_leaves_early)
+{
+	struct fg_task other, kthread;
+
+	begin_by_task(FG_THROTTLE_EARLY, QUOTA);
+	charge(&tg, QUOTA + MS);
+	CHECK_EQ(part->throttled, 1);
+	other = kthread = sleeper();
+	kthread.flags = FG_TASK_PERCPU_KTHREAD;
+	enqueue(&other);
+	enqueue(&kthread);
+	fg_put_prev_entity(&sys, rq, &task);
+	run(&other);
+	CHECK(other.flags & FG_TASK_THROTTLE_WORK);
+	fg_put_prev_entity(&sys, rq, &other);
+	run(&kthread);
+	CHECK_EQ(kthread.flags & FG_TASK_THROTTLE_WORK, 0);
+}
+
+TEST(with_flat_pick_all_groups_of_the_task_are_charged)
+{
+	begin_nested(QUOTA, QUOTA / 2);
+	sys.feat.value[FG_THROTTLE] = FG_THROTTLE_EARLY;
+	sys.feat.value[FG_FLAT_PICK] = 1;
+	run(&task);
+	pass(2 * MS);
+	fg_update_curr(&sys, rq, 0);
+	CHECK_EQ(inner_parts[1].runtime_remaining, 3 * MS);
+	CHECK_EQ(part->runtime_remaining, 3 * MS);
+	pass(4 * MS);
+	fg_update_curr(&sys, rq, 0);
+	CHECK_EQ(inner_parts[1].throttled, 1);
+	CHECK_EQ(part->throttled, 0);
+}
+
+TEST(what_is_handed_out_may_be_used_up_before_it_arrives)
+{
+	begin_by_task(FG_THROTTLE_TASK, QUOTA);
+	charge(&tg, QUOTA + MS);
+	fg_tg_throttle(&sys, rq, &tg);
+	fg_period_begin(&tg.bandwidth);
+	CHECK_EQ(fg_tg_hand_out(rq, &tg), 1);
+	charge(&tg, MS);
+	CHECK_EQ(fg_tg_unthrottle(&sys, rq, &tg), 0);
+	CHECK_EQ(part->throttled, 1);
+	CHECK_EQ(fg_tg_hand_out(rq, &tg), 1);
+	CHECK_EQ(fg_tg_unthrottle(&sys, rq, &tg), 1);
+	CHECK_EQ(part->throttled + part->throttle_count, 0);
+	CHECK_EQ(rq->nr_running & entity->on_rq, 1);
+}
+
+TEST(tasks_may_leave_a_cpu_where_their_group_is_marked)
+{
+	struct fg_domain sd = { .nr_balance_failed = 1 };
+	struct fg_balance b = { .sd = &sd, .src_cpu = 1, .dst_cpu = 0 };
+
+	begin_limited(QUOTA);
+	sys.feat.value[FG_THROTTLE] = FG_THROTTLE_TASK;
+	enqueue(&task);
+	task.allowed.bits[0] = 3;
+	part->throttle_count = 1;
+	CHECK_EQ(fg_can_migrate_task(&sys, &b, &task), 1);
+	parts[0].throttle_count = 1;
+	CHECK_EQ(fg_can_migrate_task(&sys, &b, &task), 0);
+}
+
 int main(void)
 {
 	RUN(a_queue_takes_slices_from_the_pool);
@@ -359,5 +483,12 @@ int main(void)
 	RUN(a_group_within_a_throttled_one_stands_still_and_goes_on_with_it);
 	RUN(sched_idle_tasks_of_a_throttled_group_are_counted_as_such_again);
 	RUN(tasks_of_a_throttled_group_are_not_balanced);
+	RUN(a_marked_queue_keeps_its_tasks);
+	RUN(signals_stand_once_nothing_is_left_in_a_marked_queue);
+	RUN(a_charge_marks_and_plans_early);
+	RUN(who_becomes_current_in_a_throttled_group_leaves_early);
+	RUN(with_flat_pick_all_groups_of_the_task_are_charged);
+	RUN(what_is_handed_out_may_be_used_up_before_it_arrives);
+	RUN(tasks_may_leave_a_cpu_where_their_group_is_marked);
 	return test_report();
 }

@@ -657,6 +657,11 @@ static void read_runtime(const struct cfs_rq *cfs_rq, struct fg_tg_cpu *to)
 	to->runtime_remaining = cfs_rq->runtime_remaining;
 	to->throttled = cfs_rq->throttled;
 	to->throttle_count = cfs_rq->throttle_count;
+#ifdef KS_HAS_PELT_CLOCK_THROTTLED
+	to->pelt_clock_throttled = cfs_rq->pelt_clock_throttled;
+#else
+	to->pelt_clock_throttled = cfs_rq->throttle_count != 0;
+#endif
 #ifdef KS_HAS_THROTTLED_PELT_IDLE
 	to->throttled_clock_pelt = cfs_rq->throttled_clock_pelt;
 	to->throttled_clock_pelt_time = cfs_rq->throttled_clock_pelt_time;
