@@ -466,6 +466,54 @@ TEST(tasks_may_leave_a_cpu_where_their_group_is_marked)
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &task), 0);
 }
 
+TEST(slack_of_a_slice_is_not_worth_a_timer)
+{
+	begin_limited(QUOTA);
+	tg.bandwidth.nr_throttled = 1;
+	/* 5 ms in the pool, and 3 ms of the other 5 left: 2 of them come back. */
+	tg.bandwidth.runtime = 8 * MS;
+	fall_asleep_after(2 * MS);
+	CHECK_EQ(tg.bandwidth.runtime, 5 * MS);
+	CHECK_EQ(tg.bandwidth.slack_active, 0);
+}
+
+TEST(tasks_of_a_throttled_idle_group_count_as_such_above_it)
+{
+	begin_limited(QUOTA);
+	tg.idle = 1;
+	enqueue(&task);
+	CHECK_EQ(rq->idle_h_nr_running, 1);
+	CHECK_EQ(part->idle_h_nr_running, 0);
+	part->runtime_remaining = 0;
+	tg.bandwidth.runtime = 0;
+	CHECK_EQ(fg_tg_throttle(&sys, rq, &tg), 1);
+	CHECK_EQ(rq->idle_h_nr_running, 0);
+	fg_tg_unthrottle(&sys, rq, &tg);
+	CHECK_EQ(rq->idle_h_nr_running, 1);
+}
+
+/* The outer group gave back all but 1 ms when the inner one left it; by now it has used that, and others the pool. */
+TEST(a_group_that_goes_on_may_find_the_one_around_it_without_quota)
+{
+	begin_nested(QUOTA, 5 * MS);
+	run(&task);
+	charge(&nested[0], 5 * MS);
+	fg_tg_update_curr(&sys, rq, &nested[1], 0);
+	CHECK_EQ(fg_tg_throttle(&sys, rq, &nested[0]), 1);
+	fg_put_prev_entity(&sys, rq, &task);
+	fg_tg_put_prev(&sys, rq, &nested[0]);
+	fg_tg_put_prev(&sys, rq, &nested[1]);
+	part->runtime_remaining = 0;
+	nested[1].bandwidth.runtime = 0;
+	fg_period_begin(&nested[0].bandwidth);
+	CHECK_EQ(fg_tg_hand_out(rq, &nested[0]), 1);
+	fg_tg_unthrottle(&sys, rq, &nested[0]);
+	CHECK_EQ(inner_parts[1].throttled, 0);
+	CHECK_EQ(inner_parts[1].entity.on_rq & part->throttled & part->h_nr_running, 1);
+	CHECK_EQ(inner_parts[1].throttle_count, 1);
+	CHECK_EQ(entity->on_rq + rq->nr_running + rq->h_nr_running, 0);
+}
+
 int main(void)
 {
 	RUN(a_queue_takes_slices_from_the_pool);
@@ -490,5 +538,8 @@ int main(void)
 	RUN(with_flat_pick_all_groups_of_the_task_are_charged);
 	RUN(what_is_handed_out_may_be_used_up_before_it_arrives);
 	RUN(tasks_may_leave_a_cpu_where_their_group_is_marked);
+	RUN(slack_of_a_slice_is_not_worth_a_timer);
+	RUN(tasks_of_a_throttled_idle_group_count_as_such_above_it);
+	RUN(a_group_that_goes_on_may_find_the_one_around_it_without_quota);
 	return test_report();
 }
