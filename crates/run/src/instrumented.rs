@@ -1,7 +1,9 @@
 //! [`Instrumented`]: a scheduler that passes every call on to another and reports its begin and end to [`CallHooks`].
 
 use fairground_machine::{CpuId, CpuMask};
-use fairground_sim::{Change, Config, Env, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, Time, WakeContext};
+use fairground_sim::{
+    Change, Config, Env, Hotplug, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, Time, WakeContext,
+};
 use fairground_workload::{GroupClamp, Workload};
 
 /// The calls of [`Scheduler`] that decide or do something.
@@ -42,6 +44,8 @@ pub enum Call {
     IdleExit,
     /// [`Scheduler::tick_stopped`]: an idle CPU stops or restarts its tick.
     TickStopped,
+    /// [`Scheduler::hotplug`].
+    Hotplug,
     /// [`Scheduler::frequency_limits`]: the limits of a frequency domain change.
     FrequencyLimits,
     /// [`Scheduler::frequency_changed`]: the frequency of a frequency domain changes.
@@ -50,7 +54,7 @@ pub enum Call {
 
 impl Call {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Call; 19] = [
+    pub const ALL: [Call; 20] = [
         Call::Boot,
         Call::Fork,
         Call::Exec,
@@ -68,6 +72,7 @@ impl Call {
         Call::IdleEnter,
         Call::IdleExit,
         Call::TickStopped,
+        Call::Hotplug,
         Call::FrequencyLimits,
         Call::FrequencyChanged,
     ];
@@ -92,6 +97,7 @@ impl Call {
             Call::IdleEnter => "idle_enter",
             Call::IdleExit => "idle_exit",
             Call::TickStopped => "tick_stopped",
+            Call::Hotplug => "hotplug",
             Call::FrequencyLimits => "frequency_limits",
             Call::FrequencyChanged => "frequency_changed",
         }
@@ -184,6 +190,14 @@ impl<H: CallHooks> Scheduler for Instrumented<H> {
 
     fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp) {
         self.watched(env, (Call::Change, cpu, None), |s, e| s.change_group(e, cpu, new));
+    }
+
+    fn has_hotplug(&self) -> bool {
+        self.inner.has_hotplug()
+    }
+
+    fn hotplug(&mut self, env: &mut Env, cpu: CpuId, step: Hotplug) {
+        self.watched(env, (Call::Hotplug, cpu, None), |s, e| s.hotplug(e, cpu, step));
     }
 
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {

@@ -122,11 +122,12 @@ enum TaskState {
 }
 
 /// Follows the event stream and holds: times never decrease; a CPU's switches chain; no task runs on two CPUs, after
-/// its death, or without having been woken.
+/// its death, or without having been woken; nothing runs on a CPU that is offline.
 #[derive(Clone, Debug)]
 pub struct EventChecker {
     time: Time,
     current: Vec<Option<TaskId>>,
+    offline: CpuMask,
     tasks: Vec<TaskState>,
     error: Option<String>,
 }
@@ -134,7 +135,7 @@ pub struct EventChecker {
 impl EventChecker {
     /// For `nr_cpus` CPUs that idle, and no tasks.
     pub fn new(nr_cpus: usize) -> Self {
-        EventChecker { time: 0, current: vec![None; nr_cpus], tasks: Vec::new(), error: None }
+        EventChecker { time: 0, current: vec![None; nr_cpus], offline: CpuMask::EMPTY, tasks: Vec::new(), error: None }
     }
 
     /// The first rule that an event broke; `None` if none did.
@@ -167,6 +168,9 @@ impl EventChecker {
             };
         }
         if let Some(next) = next {
+            if self.offline.test(event.cpu) {
+                self.breach(event, format!("task {next} starts on CPU {cpu}, which is offline"));
+            }
             let was = *self.seen(next);
             if was != TaskState::Waiting {
                 self.breach(event, format!("task {next} starts on CPU {cpu} but is {was:?}"));
@@ -185,6 +189,13 @@ impl Observer for EventChecker {
         self.time = event.time;
         match event.kind {
             EventKind::Switch { prev, prev_state, next, .. } => self.switch(event, prev, prev_state, next),
+            EventKind::Online(true) => self.offline.clear(event.cpu),
+            EventKind::Online(false) => {
+                if let Some(task) = self.current[event.cpu as usize] {
+                    self.breach(event, format!("CPU {} goes offline while task {task} runs there", event.cpu));
+                }
+                self.offline.set(event.cpu);
+            }
             EventKind::Wakeup { task, .. } => {
                 let was = *self.seen(task);
                 if !matches!(was, TaskState::Unborn | TaskState::Asleep) {

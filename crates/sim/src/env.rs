@@ -131,6 +131,8 @@ pub enum Request {
         /// What caused the migration.
         cause: MigrateCause,
     },
+    /// The CPUs that a task may use are all of the machine, because none of its own is online (select_fallback_rq).
+    Widened(TaskId),
     /// A placement was decided.
     Decided(Decision),
     /// Balancing found a source.
@@ -314,6 +316,12 @@ impl Env {
         let wait_ns = self.queue_locks[queue as usize].hold(clock.saturating_sub(work_ns), work_ns + line_ns);
         self.lines.traffic.queue_wait_ns += wait_ns;
         self.cpus[here as usize].charged_ns += line_ns + wait_ns;
+    }
+
+    /// Reports that a task, none of whose CPUs is online, may use all CPUs of the machine from now on
+    /// (select_fallback_rq).
+    pub fn widened(&mut self, task: TaskId) {
+        self.requests.push(Request::Widened(task));
     }
 
     /// Asks for a reschedule of `cpu`; sends an IPI if it is not the CPU of this call.

@@ -88,6 +88,8 @@ pub enum EventKind {
         /// Index of the idle state that the CPU enters; `None` if it leaves idle.
         state: Option<u8>,
     },
+    /// The CPU is online from now on (true), or offline: nothing runs there.
+    Online(bool),
     /// The CPU's frequency is now this, kHz (cpu_frequency).
     Frequency {
         /// The new frequency, kHz.

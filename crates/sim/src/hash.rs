@@ -101,6 +101,7 @@ impl Observer for HashObserver {
             }
             EventKind::Temperature { zone, milli_c } => r.u8(13).u8(zone).put(&milli_c.to_le_bytes()),
             EventKind::Cooling { state } => r.u8(14).u32(state),
+            EventKind::Online(online) => r.u8(15).u8(online.into()),
             EventKind::Energy { .. } | EventKind::Clamps(_) | EventKind::Signals(_) | EventKind::Pick(_) => return,
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
         };

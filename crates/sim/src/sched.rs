@@ -91,6 +91,17 @@ pub enum Change {
     Affinity(CpuMask),
 }
 
+/// A step by which a CPU goes offline or comes back, in the order in which they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hotplug {
+    /// The CPU takes no tasks any more, and those on it leave one by one, each as it is picked (sched_cpu_deactivate).
+    Deactivate,
+    /// Nothing is left on the CPU: it is offline (sched_cpu_dying).
+    Dead,
+    /// The CPU, which idles, is online again and takes tasks (sched_cpu_activate).
+    Activate,
+}
+
 /// A scheduler under test.
 pub trait Scheduler {
     /// The run is about to begin: time 0, every CPU idle, no task exists. Costs charged here are dropped.
@@ -130,6 +141,14 @@ pub trait Scheduler {
     /// A clamp of a task group changes; the caller runs on `cpu`. A scheduler without groups refuses them in
     /// [`Self::boot`].
     fn change_group(&mut self, env: &mut Env, cpu: CpuId, new: &GroupClamp);
+
+    /// Whether [`Self::hotplug`] is implemented. Workloads whose CPUs go offline are refused without.
+    fn has_hotplug(&self) -> bool {
+        false
+    }
+
+    /// `cpu`, on which this is called, goes offline or comes back. One CPU at a time does.
+    fn hotplug(&mut self, _env: &mut Env, _cpu: CpuId, _step: Hotplug) {}
 
     /// Picks what `cpu` does next. Called when a reschedule was requested or the current task left.
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick;

@@ -9,8 +9,8 @@ use fairground_machine::{
 use fairground_workload::{GroupClamp, Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
 
 use crate::{
-    Change, Decision, DecisionKind, Env, IdleView, Ipi, MigrateCause, Pick, Reason, Rule, Scheduler, TaskId, TaskInfo,
-    WakeContext,
+    Change, Decision, DecisionKind, Env, Hotplug, IdleView, Ipi, MigrateCause, Pick, Reason, Rule, Scheduler, TaskId,
+    TaskInfo, WakeContext,
 };
 
 /// Round robin per CPU, a slice of one tick; places on the previous CPU if it idles, else on the lowest idle one,
@@ -24,6 +24,10 @@ pub struct RoundRobin {
     idle: CpuMask,
     /// Task that the stopper is to move off the CPU.
     evict: Vec<Option<TaskId>>,
+    /// CPUs that take tasks.
+    active: CpuMask,
+    /// The CPU that goes offline.
+    leaving: Option<CpuId>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,22 +46,34 @@ impl RoundRobin {
             tasks: Vec::new(),
             idle: CpuMask::first_n(nr_cpus),
             evict: vec![None; nr_cpus],
+            active: CpuMask::first_n(nr_cpus),
+            leaving: None,
+        }
+    }
+
+    /// A task without an active CPU may use all from now on.
+    fn widen(&mut self, env: &mut Env, task: TaskId) {
+        if !self.tasks[task as usize].affinity.intersects(&self.active) {
+            self.tasks[task as usize].affinity = CpuMask::first_n(self.queues.len());
+            env.widened(task);
         }
     }
 
     fn choose(&self, task: TaskId) -> (CpuId, u16) {
         let t = &self.tasks[task as usize];
-        if t.affinity.test(t.cpu) && self.idle.test(t.cpu) {
+        let usable = t.affinity.and(&self.active);
+        if usable.test(t.cpu) && self.idle.test(t.cpu) {
             return (t.cpu, 0);
         }
-        match self.idle.and(&t.affinity).first() {
+        match self.idle.and(&usable).first() {
             Some(cpu) => (cpu, 1),
-            None if t.affinity.test(t.cpu) => (t.cpu, 2),
-            None => (t.affinity.first().unwrap_or(0), 2),
+            None if usable.test(t.cpu) => (t.cpu, 2),
+            None => (usable.first().unwrap_or(0), 2),
         }
     }
 
     fn place(&mut self, env: &mut Env, cpu: CpuId, task: TaskId, kind: DecisionKind) {
+        self.widen(env, task);
         let (chosen, rule) = self.choose(task);
         let prev = self.tasks[task as usize].cpu;
         env.charge(cpu, SoftCost::Probe, 1);
@@ -120,6 +136,22 @@ impl Scheduler for RoundRobin {
 
     fn change_group(&mut self, _env: &mut Env, _cpu: CpuId, _new: &GroupClamp) {}
 
+    fn has_hotplug(&self) -> bool {
+        true
+    }
+
+    fn hotplug(&mut self, env: &mut Env, cpu: CpuId, step: Hotplug) {
+        match step {
+            Hotplug::Deactivate => {
+                self.active.clear(cpu);
+                self.leaving = Some(cpu);
+                env.resched(cpu);
+            }
+            Hotplug::Dead => self.leaving = None,
+            Hotplug::Activate => self.active.set(cpu),
+        }
+    }
+
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
         env.charge(cpu, SoftCost::Pick, 1);
         let queue = &mut self.queues[cpu as usize];
@@ -135,6 +167,10 @@ impl Scheduler for RoundRobin {
             Some(task) => {
                 self.current[cpu as usize] = Some(task);
                 self.idle.clear(cpu);
+                if self.leaving == Some(cpu) {
+                    self.evict[cpu as usize] = Some(task);
+                    env.stop(cpu);
+                }
                 Pick::Task(task)
             }
             None => {
@@ -147,6 +183,7 @@ impl Scheduler for RoundRobin {
     fn stopper(&mut self, env: &mut Env, cpu: CpuId) {
         let Some(task) = self.evict[cpu as usize].take() else { return };
         self.queues[cpu as usize].retain(|t| *t != task);
+        self.widen(env, task);
         let to = self.choose(task).0;
         env.charge(cpu, SoftCost::Migrate, 1);
         self.put(env, task, to, MigrateCause::Affinity);
@@ -266,6 +303,7 @@ pub fn workload(objects: Vec<Object>, tasks: Vec<TaskSpec>) -> Workload {
         tasks,
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
+        offline: Vec::new(),
         groups: Vec::new(),
         duration_ns: None,
         warmup_ns: 0,

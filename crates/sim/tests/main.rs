@@ -4,6 +4,7 @@ mod bad_schedulers;
 mod builtins;
 mod distance;
 mod drawn_floors;
+mod hotplug;
 mod idle;
 mod idle_calls;
 mod measuring;

@@ -27,6 +27,7 @@
 //!                                                  where a switch to a task is decided; its sched_switch follows
 //! fairground_mark: comm=COMM pid=PID prio=N mark=MARK
 //! fairground_stopper: event=start|end
+//! fairground_hotplug: event=offline|online cpu_id=N
 //! fairground_temperature: zone=N temp=MILLIDEGREES
 //! fairground_cooling: target=STATE cpu_id=N
 //! fairground_energy: rail=N part=active|idleN|transitions|static energy_pj=N
@@ -388,6 +389,9 @@ impl Recorder {
                 ("fairground_stopper", vec![("event", if starts { "start" } else { "end" }.into())])
             }
             EventKind::Idle { state } => ("cpu_idle", vec![("state", state.map_or(IDLE_EXIT, u32::from).into()), cpu]),
+            EventKind::Online(online) => {
+                ("fairground_hotplug", vec![("event", if online { "online" } else { "offline" }.into()), cpu])
+            }
             EventKind::Frequency { khz } => ("cpu_frequency", vec![("state", khz.into()), cpu]),
             EventKind::Clamps(c) => self.clamps(&c),
             EventKind::Signals(s) => self.signals(&s),

@@ -18,9 +18,13 @@ pub struct GroupCpus {
 }
 
 /// The cpusets of a run: what is written to each (`cpuset.cpus`), and what follows (`cpuset.cpus.effective`).
+///
+/// A group has a cpuset if one is written for it or for a group around it; the threads of all others are in the root
+/// cpuset, whose CPUs may be offline.
 #[derive(Clone, Debug)]
 pub struct Cpusets {
     all: CpuMask,
+    online: CpuMask,
     sets: Vec<Cpuset>,
 }
 
@@ -32,30 +36,22 @@ struct Cpuset {
 }
 
 impl Cpusets {
-    /// The cpusets of groups, parents before their children, on a machine with the CPUs `all`.
+    /// The cpusets of groups, parents before their children, on a machine with the CPUs `all`, which are online.
     pub fn new(groups: &[TaskGroup], all: CpuMask) -> Cpusets {
-        let mut sets = Cpusets { all, sets: Vec::new() };
-        for group in groups {
-            let effective = sets.within(group.parent, group.cpus);
-            sets.sets.push(Cpuset { parent: group.parent, written: group.cpus, effective });
-        }
+        let set = |group: &TaskGroup| Cpuset { parent: group.parent, written: group.cpus, effective: all };
+        let mut sets = Cpusets { all, online: all, sets: groups.iter().map(set).collect() };
+        sets.renew();
         sets
     }
 
-    /// compute_effective_cpumask, and what update_cpumasks_hier makes of an empty one: the parent's.
-    fn within(&self, parent: Option<GroupId>, written: Option<CpuMask>) -> CpuMask {
-        let around = self.effective(parent);
-        let both = written.map_or(around, |cpus| cpus.and(&around));
-        if both.is_empty() {
-            around
-        } else {
-            both
-        }
+    /// CPUs that are online.
+    pub fn online(&self) -> CpuMask {
+        self.online
     }
 
-    /// The CPUs that a group may use; `None`: the root group.
+    /// The CPUs that a group may use: with a cpuset, online ones; in the root cpuset (`None`), all of the machine.
     pub fn effective(&self, group: Option<GroupId>) -> CpuMask {
-        group.map_or(self.all, |group| self.sets[group as usize].effective)
+        group.filter(|_| self.is_limited(group)).map_or(self.all, |group| self.sets[group as usize].effective)
     }
 
     /// Whether a cpuset is written for the group or for one around it.
@@ -74,24 +70,42 @@ impl Cpusets {
     /// Writes the CPUs of a group. Returns the groups whose effective CPUs changed, in the order in which
     /// update_cpumasks_hier visits them: each before its children, children in the order in which they were made.
     pub fn write(&mut self, new: &GroupCpus) -> Vec<GroupId> {
-        self.sets[new.group as usize].written = Some(new.cpus);
+        self.changes(|sets| sets.sets[new.group as usize].written = Some(new.cpus))
+    }
+
+    /// These CPUs are online from now on, at least one. Returns the groups whose effective CPUs changed, in the order of
+    /// [`Self::write`].
+    pub fn set_online(&mut self, online: CpuMask) -> Vec<GroupId> {
+        self.changes(|sets| sets.online = online)
+    }
+
+    fn changes(&mut self, change: impl FnOnce(&mut Self)) -> Vec<GroupId> {
+        let groups = 0..self.sets.len() as GroupId;
+        let before: Vec<CpuMask> = groups.map(|group| self.effective(Some(group))).collect();
+        change(self);
+        self.renew();
         let mut changed = Vec::new();
-        self.update(new.group, &mut changed);
+        self.collect_changed(None, &before, &mut changed);
         changed
     }
 
-    fn update(&mut self, group: GroupId, changed: &mut Vec<GroupId>) {
-        let set = &self.sets[group as usize];
-        let effective = self.within(set.parent, set.written);
-        if effective == set.effective {
-            return;
-        }
-        self.sets[group as usize].effective = effective;
-        changed.push(group);
-        for child in group + 1..self.sets.len() as GroupId {
-            if self.sets[child as usize].parent == Some(group) {
-                self.update(child, changed);
+    fn collect_changed(&self, parent: Option<GroupId>, before: &[CpuMask], changed: &mut Vec<GroupId>) {
+        let children = self.sets.iter().enumerate().filter(|(_, set)| set.parent == parent);
+        for (group, _) in children {
+            if self.effective(Some(group as GroupId)) != before[group] {
+                changed.push(group as GroupId);
             }
+            self.collect_changed(Some(group as GroupId), before, changed);
+        }
+    }
+
+    /// compute_effective_cpumask of each, and what update_cpumasks_hier makes of an empty one: the parent's.
+    fn renew(&mut self) {
+        for group in 0..self.sets.len() {
+            let Cpuset { parent, written, .. } = self.sets[group];
+            let around = parent.map_or(self.online, |parent| self.sets[parent as usize].effective);
+            let both = written.map_or(around, |cpus| cpus.and(&around));
+            self.sets[group].effective = if both.is_empty() { around } else { both };
         }
     }
 }
@@ -146,5 +160,23 @@ mod tests {
         sets.write(&GroupCpus { group: 0, cpus: mask("0-7") });
         assert_eq!(allowed(&sets), "4-5");
         assert_eq!(sets.allow(Some(1), None).to_string(), "2-5");
+    }
+
+    #[test]
+    fn cpusets_lack_cpus_that_are_offline_and_the_root_does_not() {
+        let mut sets = nested();
+        assert_eq!(sets.set_online(mask("0-1,4-7")), [0, 1, 2, 3]);
+        let effective = |sets: &Cpusets, group| sets.effective(group).to_string();
+        // `/a/b` has 2-5 within 0-1: nothing, and so all of `/a`.
+        assert_eq!([0, 1, 2, 3].map(|g| effective(&sets, Some(g))), ["0-1", "0-1", "0-1", "0-1"]);
+        assert_eq!(effective(&sets, None), "0-7");
+        assert_eq!(sets.set_online(mask("0-7")), [0, 1, 2, 3]);
+        assert_eq!([0, 1, 2, 3].map(|g| effective(&sets, Some(g))), ["0-3", "2-3", "2-3", "0-3"]);
+        let group = TaskGroup { path: "/a".into(), parent: None, files: Vec::new(), cpus: None };
+        let mut without = Cpusets::new(&[group], mask("0-7"));
+        assert_eq!(without.set_online(mask("0-3")), []);
+        assert_eq!(effective(&without, Some(0)), "0-7");
+        assert_eq!(without.write(&GroupCpus { group: 0, cpus: mask("0-7") }), [0]);
+        assert_eq!(effective(&without, Some(0)), "0-3");
     }
 }

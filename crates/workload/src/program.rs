@@ -37,6 +37,8 @@ pub struct Workload {
     pub irqs: Vec<IrqSource>,
     /// Temporary limits of CPU frequencies.
     pub frequency_caps: Vec<FrequencyCap>,
+    /// When CPUs are offline.
+    pub offline: Vec<OfflineSpan>,
     /// End of the run, ns; `None`: when every thread that is not a daemon has exited.
     pub duration_ns: Option<u64>,
     /// Statistics begin here, ns; ignored where a program sets [`Mark::Begin`].
@@ -620,6 +622,21 @@ pub struct FrequencyCap {
     /// Who sets the cap: determines how schedulers learn of it.
     pub by: CapSource,
 }
+
+/// Some CPUs are offline for a while. They go down one after the other, the lowest first, and come up likewise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfflineSpan {
+    /// CPUs of the machine, not all.
+    pub cpus: CpuMask,
+    /// They begin to go offline at this virtual time, ns, at least [`FIRST_OFFLINE_NS`].
+    pub from_ns: u64,
+    /// They come back online at this virtual time, ns, or as soon as they have gone if that is later; `None`: they stay
+    /// offline.
+    pub to_ns: Option<u64>,
+}
+
+/// The earliest time at which a CPU may go offline, ns: the workload's threads come into being within the first tick.
+pub const FIRST_OFFLINE_NS: u64 = 10_000_000;
 
 /// Builds a program with properly nested loops.
 #[derive(Default)]

@@ -198,6 +198,29 @@ fn bad_cpusets_are_refused_by_check_and_run() {
 }
 
 #[test]
+fn cpus_that_cannot_go_offline_are_refused_by_check_and_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("offline.json");
+    let file = path.display();
+    let cases = [
+        ("{ \"cpus\": \"8\", \"from\": 20000 }", ["CPUs 8 go offline", "machine with CPUs 0-7"]),
+        ("{ \"cpus\": \"0-7\", \"from\": 20000 }", ["all others already are", "leave one CPU online"]),
+        ("{ \"cpus\": \"1\", \"from\": 20000, \"to\": 20000 }", ["from 20000 to 20000 us", "leave `to` out"]),
+        ("{ \"cpus\": \"2\", \"from\": 20000 }", ["`k-1` is a kernel thread", "bind it to another"]),
+        ("{ \"cpus\": \"3\", \"from\": 20000 }", ["the interrupts of `disk` come", "on another CPU"]),
+    ];
+    for (span, [what, help]) in cases {
+        let tasks = "\"t\": { \"loop\": 1, \"run\": 1000 }, \"k\": { \"kthread_cpu\": 2, \"loop\": 1, \"run\": 10 }";
+        let irqs = "\"disk\": { \"cpu\": 3, \"period\": 5000, \"busy\": 5 }";
+        let text = format!("{{ \"tasks\": {{ {tasks} }}, \"interrupts\": {{ {irqs} }},\n \"offline\": [ {span} ] }}");
+        std::fs::write(&path, text).unwrap();
+        let parts = ["offline.json", what, help];
+        refuses(&format!("workload check {file} --machine hikey"), &parts);
+        refuses(&format!("run hikey {file} --sched fair:v6.12"), &parts);
+    }
+}
+
+#[test]
 fn a_duration_that_no_run_may_take_is_refused_where_it_stands() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("long.json");

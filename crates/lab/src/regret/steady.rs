@@ -64,6 +64,7 @@ pub fn workload(tasks: &[Steady]) -> Workload {
         start: (0..tasks.len() as u32).map(|spec| Start { spec, count: 1, cpu: 0, process: 0 }).collect(),
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
+        offline: Vec::new(),
         duration_ns: Some(DURATION),
         warmup_ns: SETTLED,
         score: Score::None,

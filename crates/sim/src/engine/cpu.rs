@@ -44,6 +44,8 @@ pub(crate) struct Cpu {
     /// Time of the live event in the queue; `Time::MAX`: none.
     pub event_at: Time,
     pub need_resched: bool,
+    /// IPIs on their way here.
+    pub ipis_in_flight: u32,
     /// A reschedule IPI is on its way.
     pub resched_ipi: bool,
     pub pending: Pending,
@@ -85,6 +87,7 @@ impl Cpu {
             due: Time::MAX,
             event_at: Time::MAX,
             need_resched: false,
+            ipis_in_flight: 0,
             resched_ipi: false,
             pending: Pending::new(),
             softirq: false,
@@ -279,6 +282,8 @@ impl Engine {
             pick
         });
         self.scheduling = None;
+        // On a CPU that goes offline the stopper pushes away what was picked, at once (balance_push).
+        let leaves = self.is_leaving(cpu) && self.is_flagged(cpu);
         self.unflag(cpu);
         self.cpus[cpu as usize].need_resched = false;
         match pick {
@@ -290,6 +295,9 @@ impl Engine {
         self.carry_out_put_off();
         if pick == Pick::Idle && self.cpus[cpu as usize].nr_queued > 0 {
             self.expect_none_waiting(cpu);
+        }
+        if leaves {
+            self.flag(cpu);
         }
         self.retime(cpu);
     }
@@ -488,6 +496,7 @@ impl Engine {
         t.state = State::Queued;
         t.queued_at = self.now;
         let class = t.class;
+        self.expect_online(cpu, task);
         self.misplacement.add(self.now, class, cpu);
         self.emit(self.env_cpu(), EventKind::Wakeup { task, target: cpu });
         self.join_queue(task, cpu);
@@ -508,6 +517,7 @@ impl Engine {
         }
         let queued = self.tasks[task as usize].state == State::Queued;
         if queued {
+            self.expect_online(to, task);
             self.leave_queue(task);
         }
         self.tasks[task as usize].rq = to;

@@ -22,7 +22,7 @@ impl Engine {
         let mask = mask.and(&self.machine.all_cpus());
         let group = self.group_of(task);
         let allowed = mask.and(&self.cpusets.effective(group));
-        if allowed.is_empty() {
+        if !allowed.intersects(&self.cpusets.online()) {
             self.fail_affinity(task, &mask, group);
             return Flow::Stop;
         }
@@ -38,7 +38,7 @@ impl Engine {
             "{} asks for CPUs {mask} at {} ns, when its task group `{path}` may use only {}",
             self.name_of(task),
             self.now,
-            self.cpusets.effective(group)
+            self.cpusets.effective(group).and(&self.cpusets.online())
         );
         self.fail(SimError::Program { workload: self.workload.name.clone(), what });
     }
@@ -48,19 +48,25 @@ impl Engine {
         if phase == 0 {
             return self.work(task, 1, &[SoftCost::Syscall, SoftCost::SchedCall]);
         }
-        for group in self.cpusets.write(&new) {
+        let groups = self.cpusets.write(&new);
+        self.follow_cpusets(cpu, &groups);
+        Flow::Next
+    }
+
+    /// Threads of these groups may use the CPUs of their cpusets; `cpu`: where that happens.
+    pub(super) fn follow_cpusets(&mut self, cpu: CpuId, groups: &[GroupId]) {
+        for group in groups {
             for member in 0..self.tasks.len() as TaskId {
                 let t = &self.tasks[member as usize];
-                if !t.is_live() || self.group_of(member) != Some(group) {
+                if !t.is_live() || self.group_of(member) != Some(*group) {
                     continue;
                 }
-                let (was, allowed) = (t.affinity, self.cpusets.allow(Some(group), t.asked));
+                let (was, allowed) = (t.affinity, self.cpusets.allow(Some(*group), t.asked));
                 if allowed != was {
                     self.allow(cpu, member, allowed);
                 }
             }
         }
-        Flow::Next
     }
 
     fn group_of(&self, task: TaskId) -> Option<GroupId> {
@@ -69,12 +75,23 @@ impl Engine {
 
     /// A thread may use these CPUs from now on; who changes that runs on `cpu`.
     fn allow(&mut self, cpu: CpuId, task: TaskId, mask: CpuMask) {
+        let t = &mut self.tasks[task as usize];
+        t.affinity = mask;
+        t.moving_since = (!mask.test(t.rq)).then_some(self.now);
+        self.reclassify(task);
+        self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));
+    }
+
+    /// Counts a thread by the online CPUs that it may use now.
+    pub(super) fn reclassify(&mut self, task: TaskId) {
+        let mask = self.usable(&self.tasks[task as usize].affinity);
         let class = self.class_of(&mask);
         let t = &mut self.tasks[task as usize];
         let was = std::mem::replace(&mut t.class, class);
-        t.affinity = mask;
-        t.moving_since = (!mask.test(t.rq)).then_some(self.now);
         let (rq, queued, on_cpu) = (t.rq, t.state == State::Queued, t.on_cpu);
+        if was == class {
+            return;
+        }
         if queued && self.cpus[rq as usize].promised != Some(task) {
             self.waste.add_waiting(self.now, was, -1);
             self.waste.add_waiting(self.now, class, 1);
@@ -84,6 +101,15 @@ impl Engine {
             self.misplacement.remove(self.now, was, cpu);
             self.misplacement.add(self.now, class, cpu);
         }
-        self.call(cpu, |s, e| s.change(e, cpu, task, &Change::Affinity(mask)));
+    }
+
+    /// Those of the CPUs that are online; all of them if none is.
+    pub(super) fn usable(&self, mask: &CpuMask) -> CpuMask {
+        let online = mask.and(&self.cpusets.online());
+        if online.is_empty() {
+            *mask
+        } else {
+            online
+        }
     }
 }

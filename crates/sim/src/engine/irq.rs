@@ -27,6 +27,10 @@ pub(crate) enum Irq {
         polled: bool,
     },
     Device(u32),
+    /// The CPU begins to go offline, or has come online.
+    Hotplug {
+        online: bool,
+    },
 }
 
 impl Engine {
@@ -95,6 +99,8 @@ impl Engine {
                 self.call(cpu, |s, e| s.ipi(e, cpu, ipi));
             }
             Irq::Device(i) => self.serve_device(cpu, i),
+            Irq::Hotplug { online: false } => self.deactivate(cpu),
+            Irq::Hotplug { online: true } => self.activate(cpu),
         }
         let c = &mut self.cpus[cpu as usize];
         let spent = c.busy_until.max(self.now) - before;
@@ -149,6 +155,10 @@ impl Engine {
         if to as usize >= self.cpus.len() {
             return self.fail_invariant(format!("an IPI was sent to CPU {to}, which does not exist"));
         }
+        if self.hotplug.is_offline(to) {
+            return self.fail_invariant(format!("an IPI was sent to CPU {to}, which is offline"));
+        }
+        self.cpus[to as usize].ipis_in_flight += 1;
         let polled = self.is_polling(to);
         let costs = &self.machine.costs;
         let table = if polled { &costs.line_ns } else { &costs.ipi_ns };
@@ -280,6 +290,9 @@ impl Engine {
         if self.cpus[cpu as usize].softirq {
             return;
         }
+        if self.may_die(cpu) {
+            return self.die(cpu);
+        }
         let (asked, stop_tick) = self.select_state(cpu);
         if stop_tick {
             self.stop_tick(cpu);
@@ -296,6 +309,11 @@ impl Engine {
         if let Some(view) = recorded {
             self.call(cpu, |s, e| s.idle_enter(e, cpu, view));
         }
+        self.fall_asleep(cpu, asked);
+    }
+
+    /// The hardware goes into this idle state.
+    pub(super) fn fall_asleep(&mut self, cpu: CpuId, asked: usize) {
         let from = self.cpus[cpu as usize].busy_until.max(self.now);
         let c = &mut self.cpus[cpu as usize];
         c.mode = Mode::Asleep;

@@ -31,6 +31,7 @@ mod cpusets;
 mod duration_meter;
 mod energy;
 mod freq_limits;
+mod hotplug;
 mod idle;
 mod interp;
 mod irq;
@@ -67,6 +68,7 @@ pub use clamps::ClampLimits;
 use cpu::Cpu;
 use duration_meter::DurationMeter;
 use energy::{ClusterState, Power};
+use hotplug::HotplugState;
 pub use idle::IdleStats;
 use objects::Obj;
 use queue::{EngineEvent, Queue};
@@ -246,6 +248,7 @@ pub struct Engine {
     /// Steps that threads reached at this instant; stays empty unless an observer wants steps.
     steps: Option<Vec<Step>>,
     cpusets: Cpusets,
+    hotplug: HotplugState,
     waste: WasteMeter,
     misplacement: MisplacementMeter,
     meters: Meters,
@@ -315,6 +318,7 @@ impl Engine {
             reasons_of: Vec::new(),
             steps: None,
             cpusets: Cpusets::new(&workload.groups, machine.all_cpus()),
+            hotplug: HotplugState::default(),
             waste: WasteMeter::new(n),
             misplacement: MisplacementMeter::new(&machine),
             meters: Meters::new(machine.cpu_types.len()),
@@ -412,6 +416,7 @@ impl Engine {
         if let Err(problem) = self.workload.problem(&self.machine) {
             return fail(problem.to_string());
         }
+        self.refuse_hotplug()?;
         let (s, max) = (|ns: Time| ns as f64 / 1e9, self.config.max_time_ns);
         match self.workload.duration_ns.filter(|d| *d > max) {
             None => Ok(()),
@@ -442,6 +447,7 @@ impl Engine {
             self.apply_frequency(domain, self.permitted_opp(domain));
         }
         self.arm_heat();
+        self.arm_hotplug();
         self.arm_samples();
         for cpu in 0..self.cpus.len() as CpuId {
             self.set_busy(cpu, true);
@@ -609,10 +615,14 @@ impl Engine {
             EngineEvent::Limits { domain } => self.limits_change(domain),
             EngineEvent::Reclock { domain } => self.reclock(domain),
             EngineEvent::Heat => self.heat_step(),
+            EngineEvent::Hotplug { span, online } => self.hotplug_due(span, online),
             EngineEvent::EnergySample => self.sample_energy(),
             EngineEvent::WarmedUp => self.begin_statistics(),
             EngineEvent::Start => self.start(),
-            EngineEvent::Ipi { to, ipi, polled } => self.deliver(to, irq::Irq::Ipi { ipi, polled }),
+            EngineEvent::Ipi { to, ipi, polled } => {
+                self.cpus[to as usize].ipis_in_flight -= 1;
+                self.deliver(to, irq::Irq::Ipi { ipi, polled });
+            }
             EngineEvent::Tick(cpu) => self.tick_fires(cpu),
             EngineEvent::Balance(cpu) => self.balance_softirq(cpu),
         }
@@ -656,7 +666,7 @@ impl Engine {
             (None, asked) => self.cpusets.allow(template.group, asked),
         };
         let space = template.kthread_cpu.is_none().then_some(space);
-        let class = self.class_of(&affinity);
+        let class = self.class_of(&self.usable(&affinity));
         self.tasks.push(Task {
             spec,
             program: Arc::clone(&template.program),
@@ -719,6 +729,7 @@ impl Engine {
             Request::Frequency { cpu, khz, sent } => self.frequency_requested(cpu, khz, sent),
             Request::Enqueued { task, cpu } => self.task_enqueued(task, cpu),
             Request::Migrated { task, from, to, cause } => self.task_migrated(task, from, to, cause),
+            Request::Widened(task) => self.task_widened(task),
             Request::Reasons(n) => self.keep_reasons(n),
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
             Request::Clamps(clamps) => self.emit(self.env_cpu(), EventKind::Clamps(clamps)),

@@ -33,6 +33,11 @@ pub(crate) enum EngineEvent {
     Heat,
     /// The energy of rails is to be reported.
     EnergySample,
+    /// CPUs of a span of the workload's are to go offline, or to come back.
+    Hotplug {
+        span: u32,
+        online: bool,
+    },
     /// The warm-up is over.
     WarmedUp,
     /// The initial threads come into being.
@@ -63,7 +68,8 @@ impl EngineEvent {
             | EngineEvent::Limits { .. }
             | EngineEvent::Reclock { .. }
             | EngineEvent::Heat
-            | EngineEvent::EnergySample => 1,
+            | EngineEvent::EnergySample
+            | EngineEvent::Hotplug { .. } => 1,
             EngineEvent::Ipi { polled: false, .. } => 2,
             EngineEvent::Ipi { polled: true, .. } => 3,
             EngineEvent::Tick(_) => 4,
@@ -123,6 +129,13 @@ impl Queue {
         } else {
             self.rise(entry);
         }
+    }
+
+    /// Replaces entries by others of the same class, at the same times and in the same order.
+    pub(crate) fn replace(&mut self, with: impl Fn(EngineEvent) -> EngineEvent) {
+        self.close();
+        let len = self.len();
+        self.heap[..len].iter_mut().for_each(|entry| entry.what = with(entry.what));
     }
 
     pub(crate) fn next_time(&mut self) -> Option<Time> {

@@ -252,6 +252,10 @@ impl<W: Write> Packets<W> {
                 let name = format!("stopper {}", value(&record.fields, "event"));
                 self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &name, reasons)
             }
+            EventKind::Online(_) => {
+                let name = value(&record.fields, "event");
+                self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &name, reasons)
+            }
             EventKind::Mark { .. } => {
                 self.instant(record, Track::Marks, "marks", &value(&record.fields, "mark"), reasons)
             }

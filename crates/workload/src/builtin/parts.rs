@@ -41,6 +41,7 @@ pub(super) fn blank(options: &Options) -> Workload {
         start: Vec::new(),
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
+        offline: Vec::new(),
         duration_ns: None,
         warmup_ns: 0,
         score: Score::None,

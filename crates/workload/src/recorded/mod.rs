@@ -122,6 +122,7 @@ impl Recording {
             start: self.threads.iter().enumerate().filter_map(started).collect(),
             irqs: Vec::new(),
             frequency_caps: Vec::new(),
+            offline: Vec::new(),
             duration_ns: None,
             warmup_ns: 0,
             score: Score::None,

@@ -70,6 +70,7 @@ pub(super) fn workload(
         start: starts(tasks),
         irqs,
         frequency_caps: Vec::new(),
+        offline: Vec::new(),
         groups,
         duration_ns: global.duration_ns,
         warmup_ns: 0,

@@ -13,7 +13,8 @@
 //!
 //! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`] among events, `kthread_cpu` of a task (a
 //! per-CPU kernel thread), `slice` of a task or phase, and the sections `interrupts` (devices, see `interrupts.rs`),
-//! `thermal_caps` (limits of frequencies, see `thermal_caps.rs`) and `cgroups` (settings of task groups, see
+//! `thermal_caps` (limits of frequencies, see `thermal_caps.rs`), `offline` (CPUs that go offline, see `offline.rs`) and
+//! `cgroups` (settings of task groups, see
 //! `groups.rs`). None begins with a word of rt-app's, so rt-app ignores
 //! them all.
 //!
@@ -36,6 +37,7 @@ mod global;
 mod groups;
 mod interrupts;
 mod log;
+mod offline;
 mod recorded;
 mod sched;
 mod source;
@@ -66,7 +68,7 @@ pub use log::{LogPlan, LoggedEvent, LoggedStep, LoggedThread};
 pub const MAX_FILE_MIB: u64 = 64;
 
 /// Every key of a file.
-const SECTIONS: &[&str] = &["tasks", "global", "resources", "interrupts", "thermal_caps", "cgroups"];
+const SECTIONS: &[&str] = &["tasks", "global", "resources", "interrupts", "thermal_caps", "offline", "cgroups"];
 
 /// Options that may follow a file's name after a colon.
 pub const FILE_OPTIONS: &[OptionInfo] = &[
@@ -180,9 +182,12 @@ pub fn read_text(file: &str, bytes: &[u8], dialect: &Dialect, machine: &Machine)
     let tasks = task::read_all(&mut source, &tasks.value, &global, &mut groups, machine)?;
     let devices = interrupts::read(&mut source, top.get("interrupts"), machine)?;
     let frequency_caps = thermal_caps::read(&mut source, top.get("thermal_caps"), machine)?;
+    let section = top.get("offline");
+    let offline = offline::read(&mut source, section, machine)?;
     top.warn_rest(&mut source, SECTIONS, "is not a section of an rt-app file and is ignored");
     let (workload, log) = build::workload(&mut source, &tasks, devices, groups.into_list(), &global, machine)?;
-    let workload = Workload { frequency_caps, ..workload };
+    let workload = Workload { frequency_caps, offline, ..workload };
+    offline::check(&source, section, &workload)?;
     Ok(RtappFile { workload, warnings: source.into_warnings(), log: Some(log) })
 }
 

@@ -770,3 +770,25 @@ fn cpusets_are_set_at_the_start_and_written_by_threads() {
     }
     assert!(refused(&file("", r#""ref": "/", "cpuset.cpus": "0""#)).contains("names no group"));
 }
+
+#[test]
+fn cpus_go_offline_and_come_back() {
+    let file = |spans: &str| format!(r#"{{ "tasks": {{ "t": {{ "run": 1, "loop": 1 }} }}, "offline": {spans} }}"#);
+    let (w, warnings) =
+        read(&file(r#"[ { "cpus": "1-2", "from": 20000, "to": 30000 }, { "cpus": [3], "from": 40000 } ]"#));
+    let span = |cpus: &str, from_ns, to_ns| OfflineSpan { cpus: CpuMask::parse_list(cpus).unwrap(), from_ns, to_ns };
+    assert_eq!(w.offline, [span("1-2", 20_000_000, Some(30_000_000)), span("3", 40_000_000, None)]);
+    assert_eq!(lines(&warnings, WarningKind::Ignored), []);
+    let (_, warnings) = read(&file(r#"[ { "cpus": "1", "from": 20000, "two": 30000 } ]"#));
+    assert_eq!(lines(&warnings, WarningKind::Ignored).len(), 1, "{warnings:?}");
+    for (bad, words) in [
+        ("{}", "`offline` has an object"),
+        (r#"[ { "cpus": "1" } ]"#, "without `cpus` or `from`"),
+        (r#"[ { "cpus": "one", "from": 20000 } ]"#, "`one`"),
+        (r#"[ { "cpus": "1", "from": 5 } ]"#, "before 10000 us"),
+        (r#"[ { "cpus": "0-3", "from": 20000 } ]"#, "all others already are"),
+        (r#"[ { "cpus": "1", "from": 20000 }, { "cpus": "1", "from": 30000 } ]"#, "already are"),
+    ] {
+        assert!(refused(&file(bad)).contains(words), "{bad}: {}", refused(&file(bad)));
+    }
+}

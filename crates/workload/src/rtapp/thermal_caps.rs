@@ -69,7 +69,7 @@ fn read_cap_source(source: &Source, m: &Member) -> Result<CapSource, WorkloadErr
 }
 
 /// `"0-3,5"`, or a list of numbers as everywhere in rt-app.
-fn cpu_list(source: &Source, m: &Member, machine: &Machine) -> Result<CpuMask, WorkloadError> {
+pub(super) fn cpu_list(source: &Source, m: &Member, machine: &Machine) -> Result<CpuMask, WorkloadError> {
     if !matches!(m.value.value, Value::String(_)) {
         let numbers = source.numbers(m, machine.nr_cpus() as i64, "CPU")?;
         return Ok(numbers.into_iter().map(|cpu| cpu as CpuId).collect());

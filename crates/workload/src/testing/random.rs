@@ -144,6 +144,7 @@ impl Random {
             start: start.collect(),
             irqs: Vec::new(),
             frequency_caps: Vec::new(),
+            offline: Vec::new(),
             groups: Vec::new(),
             duration_ns: None,
             warmup_ns: 0,

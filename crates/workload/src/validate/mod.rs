@@ -6,6 +6,7 @@
 //! rely on the earlier ones.
 
 mod locks;
+mod offline;
 mod problem;
 mod programs;
 mod ranges;
@@ -21,6 +22,7 @@ use crate::error::WorkloadError;
 use crate::program::{ObjId, Op, SpecId, Workload};
 use crate::warning::{Warning, WarningKind};
 
+pub(crate) use offline::{bound_offline, offline_span};
 pub use problem::{Problem, Step};
 pub use programs::{MAX_DURATION_NS, MAX_LOOP_DEPTH, MAX_SPIN_STEPS, MAX_TIME_NS};
 pub(crate) use ranges::frequency_cap;

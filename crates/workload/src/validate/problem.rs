@@ -179,6 +179,16 @@ pub enum Problem {
         /// End of the cap, ns.
         to: u64,
     },
+    /// CPUs that cannot go offline, or not then.
+    #[error("CPUs {cpus} go offline {what}")]
+    BadOffline {
+        /// CPUs that are named together.
+        cpus: Box<CpuMask>,
+        /// What is wrong.
+        what: String,
+        /// How to correct it.
+        help: &'static str,
+    },
     /// An affinity without any CPU of the machine.
     #[error("`{task}` may use only CPUs {mask}, none of which the machine has")]
     NoCpuAllowed {
@@ -275,7 +285,8 @@ impl Problem {
             | TooManyTasks { .. }
             | SplitsClock { .. }
             | CapTooLow { .. }
-            | CapBackwards { .. } => None,
+            | CapBackwards { .. }
+            | BadOffline { .. } => None,
             NoSuchObject { step, .. }
             | NoSuchSeries { step, .. }
             | NoSuchPhase { step, .. }
@@ -315,6 +326,7 @@ impl Problem {
             | BadLoop { .. } => "programs are built with ProgramBuilder; indices point into the workload's lists",
             OutOfRange { .. } | ClampsCross { .. } => "the kernel would refuse this value",
             EmptyCpuset { help, .. } => help,
+            BadOffline { help, .. } => help,
             KthreadInCpuset { .. } => "put it into another task group, or into none",
             NoSuchCpu { .. } | NoCpuAllowed { .. } | BadCpuset { .. } => {
                 "choose CPUs of this machine, or another machine"

@@ -2,7 +2,7 @@
 
 use fairground_machine::{suggest_from, CpuId, CpuMask, Machine};
 
-use super::{Problem, Remark, Step, Subject, MAX_TIME_NS};
+use super::{offline, Problem, Remark, Step, Subject, MAX_TIME_NS};
 use crate::cpuset::Cpusets;
 use crate::program::*;
 use crate::warning::WarningKind;
@@ -26,7 +26,7 @@ const MAX_PERCENT: i128 = 10_000;
 const MAX_COUNT: i128 = 1_000_000_000_000_000;
 
 /// Where a value is, for messages.
-struct ValueLocation<'a> {
+pub(super) struct ValueLocation<'a> {
     subject: &'a str,
     step: Option<Step>,
 }
@@ -131,6 +131,7 @@ pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     w.start.iter().try_for_each(|s| start(w, s, machine))?;
     w.irqs.iter().try_for_each(|i| irq(w, i, machine))?;
     w.frequency_caps.iter().try_for_each(|c| frequency_cap(c, machine))?;
+    offline::check(w, machine)?;
     w.steps().try_for_each(|(step, op)| {
         let at = ValueLocation { subject: &w.tasks[step.spec as usize].name, step: Some(step) };
         op_objects(w, op, &at)?;

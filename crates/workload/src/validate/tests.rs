@@ -31,6 +31,7 @@ fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
         tasks,
         irqs: Vec::new(),
         frequency_caps: Vec::new(),
+        offline: Vec::new(),
         groups: Vec::new(),
         duration_ns: Some(1_000_000_000),
         warmup_ns: 0,

@@ -383,5 +383,6 @@ pub const EVENTS: &[Event] = &[
             field("curr_protection", Kind::Long),
         ],
     ),
+    event(OURS, "fairground_hotplug", 351, &[field("event", Kind::Text), field("cpu_id", Kind::U32)]),
     event(OURS, "fairground_woken", 348, &[field("pid", Kind::Pid), field("by", Kind::Text), field("sync", Kind::U32)]),
 ];
