@@ -17,10 +17,10 @@ static u64 msecs_to_jiffies(const struct fg_sys *sys, u64 ms)
 	return (ms * sys->hz + 999) / 1000;
 }
 
-/* A tenth of a second for each CPU. */
+/* A tenth of a second for each CPU that is online. */
 static u64 max_balance_interval(const struct fg_sys *sys)
 {
-	return max_u64((u64)sys->hz * sys->nr_cpus / 10, 1);
+	return max_u64((u64)sys->hz * (sys->nr_cpus - sys->nr_offline) / 10, 1);
 }
 
 u64 fg_balance_interval(const struct fg_sys *sys, const struct fg_domain *sd, u32 busy)

@@ -613,7 +613,10 @@ struct fg_cpu {
 	u32 *llc_counts;	/* by sd_llc_id: queued tasks that prefer this cache; null: nobody counts */
 	u32 nr_pref_llc_running;	/* queued tasks that the CPU is the right one for; cache-runnable: that are awake */
 	u32 push_llc;		/* active_balance is for tasks that prefer the cache of push_cpu (cache-alb) */
-	u64 pad[4];
+	const struct fg_mask *node;	/* cpumask_of_node; null: that is the highest domain below NUMA */
+	u32 counted_idle;	/* balance_shared counts it as idle (sd->nohz_idle) */
+	u32 pad1;
+	u64 pad[2];
 };
 
 /* sched-cache: the static key sched_cache_active, and the files of sched/llc_balancing in debugfs. */
@@ -647,6 +650,8 @@ struct fg_sys {
 	struct fg_clamps uclamp_limit;	/* sched_util_clamp_min and _max: no task has more */
 	struct fg_tg *tgs;	/* nr_tgs task groups, each before the group around it */
 	u32 nr_tgs;		/* at most FG_MAX_TGS */
+	u32 nr_offline;		/* CPUs that are offline */
+	u32 scaled_offline;	/* that were so when the tunables were scaled last (update_sysctl) */
 	u32 pad;
 	struct fg_llc_balancing llc_balancing;
 	struct fg_mask nohz_idle;	/* CPUs whose tick is stopped */
@@ -1264,6 +1269,8 @@ void fg_active_end(struct fg_cpu *src, struct fg_balance *b, fg_bool pushed);
 
 /* rq's tick stops. */
 void fg_nohz_balance_enter_idle(struct fg_sys *sys, struct fg_cpu *rq);
+/* rq has a tick again: at the first one while it is busy, and as it goes offline. */
+void fg_nohz_balance_exit_idle(struct fg_sys *sys, struct fg_cpu *rq);
 /* Kick test of a busy CPU's tick: FG_NOHZ_*_KICK. */
 u32 fg_nohz_kick(const struct fg_sys *sys, const struct fg_cpu *rq, u64 jiffies);
 /* The same at a tick, after fg_update_idle_balance; a busy CPU has its tick again. */

@@ -10,7 +10,8 @@
 
 void fg_nohz_balance_enter_idle(struct fg_sys *sys, struct fg_cpu *rq)
 {
-	if (!rq->sd)
+	/* A CPU that goes offline is not active any more. */
+	if (!rq->sd || !mask_test(&sys->active, rq->id))
 		return;
 	/* Its last tick left signals that decay. */
 	rq->has_blocked_load = 1;
@@ -22,20 +23,24 @@ void fg_nohz_balance_enter_idle(struct fg_sys *sys, struct fg_cpu *rq)
 	sys->nohz_nr_cpus++;
 	/* Its turn to balance may come before that of all others. */
 	sys->nohz_needs_update = 1;
-	if (rq->balance_shared)
+	if (rq->balance_shared && !rq->counted_idle) {
+		rq->counted_idle = 1;
 		rq->balance_shared->nr_busy_cpus--;
+	}
 }
 
-/* At the first busy tick. */
-static void nohz_balance_exit_idle(struct fg_sys *sys, struct fg_cpu *rq)
+/* Domains that are built again, as a CPU goes offline, count every CPU as busy first. */
+void fg_nohz_balance_exit_idle(struct fg_sys *sys, struct fg_cpu *rq)
 {
 	if (!rq->tick_stopped)
 		return;
 	rq->tick_stopped = 0;
 	mask_clear(&sys->nohz_idle, rq->id);
 	sys->nohz_nr_cpus--;
-	if (rq->balance_shared)
+	if (rq->balance_shared && rq->counted_idle) {
+		rq->counted_idle = 0;
 		rq->balance_shared->nr_busy_cpus++;
+	}
 }
 
 /* The highest domain of rq in which some CPUs are preferred. */
@@ -101,7 +106,7 @@ u32 fg_nohz_balancer_kick(struct fg_sys *sys, struct fg_cpu *rq, u64 jiffies)
 {
 	if (!rq->sd || rq->idle_balance)
 		return FG_NOHZ_NO_KICK;
-	nohz_balance_exit_idle(sys, rq);
+	fg_nohz_balance_exit_idle(sys, rq);
 	return fg_nohz_kick(sys, rq, jiffies);
 }
 

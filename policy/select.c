@@ -92,33 +92,39 @@ static s32 select_task_rq_fair(struct select_ctx *s)
 	return cpu;
 }
 
-/* The domain of prev's own node: the highest one below NUMA. */
-static const struct fg_domain *node_domain(const struct select_ctx *s)
+/* The CPUs of prev's own node: of its highest domain below NUMA, which a CPU that is offline does not have. */
+static const struct fg_mask *node_span(const struct select_ctx *s)
 {
+	const struct fg_cpu *rq = rq_of(s, s->prev);
 	const struct fg_domain *tmp, *sd = 0;
 
-	for_each_domain(tmp, rq_of(s, s->prev)->sd) {
+	for_each_domain(tmp, rq->sd) {
 		if (tmp->flags & FG_SD_NUMA)
 			break;
 		sd = tmp;
 	}
-	return sd;
+	return sd ? &sd->span : rq->node;
 }
 
-/* First allowed and active CPU, prev's node first; prev if affinity leaves none. */
+/*
+ * First allowed and active CPU, prev's node first. If affinity leaves none, the first active one: the caller gives the
+ * task all CPUs then.
+ */
 global_func s32 select_fallback_rq(const struct select_ctx *s frame_arg)
 {
-	const struct fg_domain *node = node_domain(s);
+	const struct fg_mask *node = node_span(s);
 	u32 nr = s->sys->nr_cpus;
 	u32 cpu;
 
 	if (node) {
-		for_each_cpu_and(cpu, &node->span, &s->p->allowed, nr) {
+		for_each_cpu_and(cpu, node, &s->p->allowed, nr) {
 			if (mask_test(&s->sys->active, (s32)cpu))
 				return (s32)cpu;
 		}
 	}
 	cpu = mask_next_and(&s->sys->active, &s->p->allowed, 0, nr);
+	if (cpu >= nr)
+		cpu = mask_next_and(&s->sys->active, &s->sys->active, 0, nr);
 	return cpu < nr ? (s32)cpu : s->prev;
 }
 

@@ -30,11 +30,13 @@ void fg_set_load_weight(struct fg_task *p)
 /* F of spec 9.1, 9.2: more CPUs, longer latency, but only up to eight of them. */
 static u64 tunable_factor(const struct fg_sys *sys)
 {
-	if (sys->nr_cpus >= 8)
+	u32 nr = sys->nr_cpus - sys->scaled_offline;
+
+	if (nr >= 8)
 		return 4;
-	if (sys->nr_cpus >= 4)
+	if (nr >= 4)
 		return 3;
-	return sys->nr_cpus >= 2 ? 2 : 1;
+	return nr >= 2 ? 2 : 1;
 }
 
 /* The queued entities that a pick chooses from, besides the current one: see fg_pick_entity(). */

@@ -320,6 +320,29 @@ TEST(a_cpu_of_an_idle_core_balances_for_all_since_v73)
 	}
 }
 
+/* Domains that were built again count every CPU as busy, until its tick stops the next time. */
+TEST(busy_cpus)
+{
+	machine();
+	llcs[4].nr_busy_cpus = 4;
+	fg_nohz_balance_enter_idle(&sys, &cpus[5]);
+	CHECK_EQ(llcs[4].nr_busy_cpus, 3);
+	CHECK_EQ(sys.nohz_nr_cpus, 1);
+	fg_nohz_balance_exit_idle(&sys, &cpus[5]);
+	CHECK_EQ(llcs[4].nr_busy_cpus, 4);
+	fg_nohz_balance_enter_idle(&sys, &cpus[5]);
+	llcs[4].nr_busy_cpus = 4;
+	cpus[5].counted_idle = 0;
+	fg_nohz_balance_exit_idle(&sys, &cpus[5]);
+	CHECK_EQ(llcs[4].nr_busy_cpus, 4);
+	CHECK_EQ(sys.nohz_nr_cpus, 0);
+	/* one that goes offline does not take part */
+	mask_clear(&sys.active, 5);
+	fg_nohz_balance_enter_idle(&sys, &cpus[5]);
+	CHECK_EQ(sys.nohz_nr_cpus, 0);
+	CHECK_EQ(llcs[4].nr_busy_cpus, 4);
+}
+
 int main(void)
 {
 	RUN(nohz_kick);
@@ -333,5 +356,6 @@ int main(void)
 	RUN(a_newly_idle_cpu_looks_at_the_others_if_it_has_the_time);
 	RUN(a_domain_with_all_idle_cpus_puts_the_next_look_off);
 	RUN(a_cpu_of_an_idle_core_balances_for_all_since_v73);
+	RUN(busy_cpus);
 	return test_report();
 }

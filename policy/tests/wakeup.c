@@ -55,6 +55,40 @@ TEST(affinity_at_the_entry)
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_FORK).rule, FG_RULE_FALLBACK);
 }
 
+/* prev is offline: it idles, but is not active and has no domains, so its node is what it was. */
+TEST(offline)
+{
+	static struct fg_mask node;
+	struct fg_verdict v;
+	struct fg_task p;
+
+	kit_init(8);
+	kit_level(FG_LEVEL_MC, SD_MC, 117, 4);
+	kit_level(FG_LEVEL_NUMA, SD_NUMA, 125, 8);
+	kit_finish();
+	p = kit_task(100, 6);
+	kit_busy_range(0, 7);
+	kit_idle(6);
+	cpus[6].sd = 0;
+	mask_clear(&sys.active, 6);
+	memset(&node, 0, sizeof(node));
+	mask_set(&node, 5);
+	mask_set(&node, 7);
+	cpus[6].node = &node;
+
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 5);
+	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+	/* nothing allowed there: the first of all */
+	kit_allow(&p, 2, 3);
+	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU).cpu, 2);
+	/* nothing allowed is active: the first that is */
+	kit_allow(&p, 6, 6);
+	v = kit_wake(&p, 0, FG_WF_TTWU);
+	CHECK_EQ(v.cpu, 0);
+	CHECK_EQ(v.rule, FG_RULE_FALLBACK);
+}
+
 TEST(one_cpu)
 {
 	struct fg_task p;
@@ -139,6 +173,7 @@ TEST(commit_writes_what_the_verdict_says)
 int main(void)
 {
 	RUN(affinity_at_the_entry);
+	RUN(offline);
 	RUN(one_cpu);
 	RUN(a_thousand_and_twenty_four_cpus);
 	RUN(commit_writes_what_the_verdict_says);

@@ -7,6 +7,8 @@ use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 
+use fairground_machine::CpuMask;
+
 use crate::ffi::*;
 
 /// Bytes of a cache line: every array begins at a multiple, as the layout of the policy's structs expects.
@@ -105,7 +107,7 @@ macro_rules! structs {
         $(unsafe impl Struct for $name {})*
     };
 }
-structs!(FgSys FgTg FgTgCpu FgCpu FgDomain FgGroup FgSums FgLlc FgCluster FgRoot FgOpp FgEm FgPd FgSugov FgTask FgProcess FgCacheTime u32);
+structs!(FgSys FgTg FgTgCpu FgCpu FgDomain FgGroup FgSums FgLlc FgCluster FgRoot FgOpp FgEm FgPd FgSugov FgTask FgProcess FgCacheTime CpuMask u32);
 
 // SAFETY: a slab owns its elements as a Vec would; their pointers are as `Struct` promises.
 unsafe impl<T: Struct> Send for Slab<T> {}

@@ -9,6 +9,7 @@ mod eevdf;
 mod features;
 mod governor;
 mod groups;
+mod hotplug;
 mod hrtick;
 mod lazy;
 mod pressure;

@@ -20,6 +20,9 @@ use crate::{picks, rules, why, FairError, Features};
 /// Callers must not write pointers in the structs: only [`Self::new`] and [`Self::point`] set them.
 pub struct PolicySandbox {
     topology: Topology,
+    /// CPUs that are online, and those of them that take tasks.
+    online: CpuMask,
+    active: CpuMask,
     pub(super) queues: RunQueues,
 }
 
@@ -57,7 +60,42 @@ impl PolicySandbox {
         let topology = Topology::new(machine, features, &Options::default())?;
         let mut world = World::new(machine, features, &topology);
         world.set_hz(hz);
-        Ok(PolicySandbox { topology, queues: RunQueues::new(world) })
+        let all = machine.all_cpus();
+        Ok(PolicySandbox { topology, online: all, active: all, queues: RunQueues::new(world) })
+    }
+
+    /// CPUs that take tasks, and how many are online: those, and at most one that is about to go offline. If they have
+    /// changed, builds new domains, to be overwritten. Returns whether it has.
+    pub fn set_online(
+        &mut self,
+        machine: &Machine,
+        features: &Features,
+        active: &CpuMask,
+        nr_online: usize,
+        jiffies: u64,
+    ) -> bool {
+        let rebuilds = *active != self.active;
+        if !rebuilds && self.online.count() == nr_online {
+            return false;
+        }
+        // CPUs leave one after the other, the lowest first, and levels still count the one that leaves.
+        let last = self.active.minus(active).iter().last();
+        let online_then = last.map_or(*active, |last| active.or(&CpuMask::single(last)));
+        let world = &mut self.queues.world;
+        if rebuilds {
+            let options = Options::default();
+            // The machine was accepted with all CPUs online.
+            let built = Topology::of_online(machine, features, &options, active, &online_then);
+            let Ok(topology) = built else { return false };
+            world.set_online(machine, &online_then);
+            world.set_active(machine, active);
+            world.sys_mut().scaled_offline = world.sys().nr_offline;
+            world.rebuild(machine, &topology, jiffies);
+            (self.topology, self.active) = (topology, *active);
+        }
+        self.online = if nr_online > active.count() { online_then } else { *active };
+        world.set_online(machine, &self.online);
+        rebuilds
     }
 
     /// schedutil sets all clocks from now on: builds energy models, and performance domains where wakeups may be

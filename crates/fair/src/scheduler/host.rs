@@ -26,6 +26,8 @@ pub(crate) struct RemoteWake {
 pub(crate) enum StopWork {
     /// Move a task to `dest` if it is still here.
     Move { task: TaskId, dest: CpuId, cause: MigrateCause },
+    /// Move a task off the CPU, which goes offline, if it is still here.
+    Vacate { task: TaskId },
     /// Push some task to where active balance wants one.
     Push,
 }

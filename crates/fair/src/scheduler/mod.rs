@@ -7,6 +7,7 @@
 //! | `place` | fork, wakeup, exec, and the migration of a woken task |
 //! | `setattr` | sched_setattr, affinity, and the stopper |
 //! | `groups` | the files of task groups |
+//! | `hotplug` | CPUs that go offline and come back |
 //! | `rt` | the RT class |
 //! | `softirq` | ticks, softirqs and interrupts that start a balance pass |
 //! | `tracepoints` | PELT signals and clamps for traces |
@@ -14,6 +15,7 @@
 
 mod groups;
 mod host;
+mod hotplug;
 mod invariants;
 mod place;
 mod rt;
@@ -25,8 +27,8 @@ use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{
-    prefetch_value, Change, ClampLimits, Config, Env, Governor, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo,
-    Time, WakeContext,
+    prefetch_value, Change, ClampLimits, Config, Env, Governor, Hotplug, IdleView, Ipi, Pick, Rule, Scheduler, TaskId,
+    TaskInfo, Time, WakeContext,
 };
 use fairground_workload::{GroupClamp, GroupId, Workload};
 
@@ -63,6 +65,8 @@ pub struct Fair {
     pub(crate) groups: Groups,
     /// System-wide limits of utilization clamps (the sysctls `sched_util_clamp_*`).
     pub(crate) limits: ClampLimits,
+    options: Options,
+    online: hotplug::Online,
     /// The policy's notes of a placement, while an observer wants reasons.
     pub(crate) why: Option<Box<FgWhy>>,
 }
@@ -78,6 +82,8 @@ impl Fair {
         let topology = Topology::new(&machine, &features, &options)?;
         let world = World::new(&machine, &features, &topology);
         Ok(Fair {
+            options,
+            online: hotplug::Online::all(machine.nr_cpus()),
             features,
             queues: RunQueues::new(world),
             sim: SimState::new(topology, machine.nr_cpus()),
@@ -214,6 +220,7 @@ impl Fair {
 impl Scheduler for Fair {
     fn boot(&mut self, env: &mut Env, workload: &Workload, config: &Config) -> Result<(), String> {
         self.start_groups(env, workload, &config.clamps)?;
+        self.refuse_hotplug(workload)?;
         if self.queues.start_bandwidth_timers(0) {
             self.renew_timer(env, 0);
         }
@@ -294,6 +301,16 @@ impl Scheduler for Fair {
         self.leave(env, cpu);
     }
 
+    fn has_hotplug(&self) -> bool {
+        true
+    }
+
+    fn hotplug(&mut self, env: &mut Env, cpu: CpuId, step: Hotplug) {
+        let cpu = self.enter(env, cpu);
+        self.change_online(env, cpu, step);
+        self.leave(env, cpu as CpuId);
+    }
+
     fn schedule(&mut self, env: &mut Env, cpu: CpuId) -> Pick {
         let cpu = self.enter(env, cpu);
         env.charge(cpu as CpuId, SoftCost::Pick, 1);
@@ -322,6 +339,9 @@ impl Scheduler for Fair {
         }
         self.emit_switch(env, cpu, prev, pick);
         self.finish_switch(env, cpu, prev);
+        if let Pick::Task(task) = pick {
+            self.push_off(env, cpu, task);
+        }
         self.queues.request_frequency(&mut self.sim.on(env), cpu);
         self.leave(env, cpu as CpuId);
         pick

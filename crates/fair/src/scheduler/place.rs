@@ -34,6 +34,11 @@ impl Fair {
             decision.probes = verdict.probes;
             decision.group_cpus = verdict.group_cpus + verdict.energy_cpus;
         }
+        if kind != DecisionKind::Exec {
+            let (cpu, fell_back) = self.make_sure(env, task, decision.chosen);
+            decision.chosen = cpu;
+            decision.rule = if fell_back { FG_RULE_FALLBACK as u16 } else { decision.rule };
+        }
         env.decided(decision);
         decision.chosen
     }

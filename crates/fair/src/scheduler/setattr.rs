@@ -46,9 +46,9 @@ impl Fair {
         self.update_clamps(task);
     }
 
-    /// Writes the allowed CPUs, those of this machine.
+    /// Writes the allowed CPUs, those of this machine, online or not.
     pub(crate) fn write_affinity(&mut self, task: TaskId, allowed: &CpuMask) {
-        let allowed = allowed.and(&self.queues.world.sys().active);
+        let allowed = allowed.and(&CpuMask::first_n(self.queues.world.cpus.len()));
         let p = self.queues.world.task_mut(task);
         p.allowed = allowed;
         p.nr_allowed = allowed.count() as u32;
@@ -137,7 +137,7 @@ impl Fair {
         if p.on_rq == 0 && !throttled || p.allowed.test(cpu as CpuId) {
             return;
         }
-        let allowed = p.allowed;
+        let allowed = p.allowed.and(&self.queues.world.sys().active);
         let Some(dest) = self.distribute(&allowed) else { return };
         if throttled && self.queues.world.curr(cpu) != Some(task) {
             self.move_throttled(env, task, dest, MigrateCause::Affinity);
@@ -177,6 +177,7 @@ impl Fair {
         for work in work.drain(..) {
             match work {
                 StopWork::Move { task, dest, cause } => self.move_if_here(env, cpu, task, dest, cause),
+                StopWork::Vacate { task } => self.vacate(env, cpu, task),
                 StopWork::Push => drop(self.queues.push_task(&mut self.sim.on(env), cpu)),
             }
         }
@@ -190,9 +191,10 @@ impl Fair {
         let p = self.queues.world.task(task);
         let throttled = p.flags & FG_TASK_THROTTLED != 0;
         let here = p.cpu as usize == cpu && self.queues.world.curr(cpu) != Some(task);
-        if here && throttled && dest as usize != cpu && p.allowed.test(dest) {
+        let fits = dest as usize != cpu && p.allowed.test(dest) && self.queues.world.sys().active.test(dest);
+        if here && throttled && fits {
             self.move_throttled(env, task, dest, cause);
-        } else if here && p.on_rq != 0 && dest as usize != cpu && p.allowed.test(dest) {
+        } else if here && p.on_rq != 0 && fits {
             self.queues.move_queued(&mut self.sim.on(env), task, dest, cause);
         }
     }

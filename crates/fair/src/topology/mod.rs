@@ -49,9 +49,26 @@ impl Topology {
     /// # Errors
     /// Partitions that overlap, are empty or name CPUs that do not exist; cores, clusters or caches that overlap.
     pub fn new(machine: &Machine, features: &Features, options: &Options) -> Result<Topology, FairError> {
+        Topology::of_online(machine, features, options, &machine.all_cpus(), &machine.all_cpus())
+    }
+
+    /// The same while some CPUs are offline. `active`: those that have domains; `online`: those, and the one that is
+    /// about to go offline, which levels still count.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn of_online(
+        machine: &Machine,
+        features: &Features,
+        options: &Options,
+        active: &CpuMask,
+        online: &CpuMask,
+    ) -> Result<Topology, FairError> {
         let shape = shape(features);
-        let levels = levels::levels(machine, &shape)?;
-        let partitions = partitions(machine, options)?;
+        let mut levels = levels::levels(machine, &shape)?;
+        levels.iter_mut().flat_map(|level| &mut level.masks).for_each(|mask| *mask = mask.and(online));
+        let mut partitions = partitions(machine, options)?;
+        partitions.iter_mut().for_each(|map| *map = map.and(active));
         let nr_cpus = machine.nr_cpus();
         let mut plan = Plan { built: vec![Vec::new(); nr_cpus], lowest: vec![None; nr_cpus], ..Plan::default() };
         for map in &partitions {
@@ -66,7 +83,8 @@ impl Topology {
         let within = |cpu| levels::cluster_within(machine, cpu, &topology.llc(cpu)?.sd.span);
         topology.clusters = (0..nr_cpus as CpuId).map(within).collect();
         topology.llc_ids = match features.on(FG_LLC_PHYS) {
-            true => levels::llc_numbers(machine, &isolated),
+            // A CPU that goes offline has no number any more (sched_domains_free_llc_id).
+            true => levels::llc_numbers(machine, &isolated.or(&machine.all_cpus().minus(active))),
             false => (0..nr_cpus as CpuId).map(|cpu| topology.first_of_llc(cpu) as i32).collect(),
         };
         Ok(topology)

@@ -24,6 +24,7 @@ impl World {
             llcs: Slab::new(Vec::new()),
             clusters: Slab::new(Vec::new()),
             roots: Slab::new(new_roots(machine, topology)),
+            nodes: Slab::new(machine.nodes.clone()),
             energy: EnergyModels::none(),
             sugovs: Slab::new(Vec::new()),
             tasks: Pool::new(FgTask::zeroed),
@@ -35,13 +36,62 @@ impl World {
             chains: (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect(),
         };
         world.fill_sys(machine, features, topology);
-        world.link_domains(topology);
-        world.link_llcs(topology);
-        world.link_cpus(topology);
-        world.link_clusters(topology);
-        world.link_sums();
+        for (cpu, at) in machine.cpus.iter().enumerate() {
+            world.cpus[cpu].node = world.nodes.ptr(at.node as usize);
+        }
+        world.link(topology);
         world.link_caches(machine, topology);
         world
+    }
+
+    fn link(&mut self, topology: &Topology) {
+        self.link_domains(topology);
+        self.link_llcs(topology);
+        self.link_cpus(topology);
+        self.link_clusters(topology);
+        self.link_sums();
+    }
+
+    /// partition_sched_domains after CPUs went offline or came back: new domains, groups and root domains, which know
+    /// nothing of the past.
+    pub fn rebuild(&mut self, machine: &Machine, topology: &Topology, jiffies: u64) {
+        let nr_cpus = self.cpus.len();
+        self.domains = Slab::new(topology.plan().domains.iter().map(|d| d.sd.clone()).collect());
+        self.groups = Slab::new(topology.plan().rings.iter().flatten().map(|g| g.sg.clone()).collect());
+        self.roots = Slab::new(new_roots(machine, topology));
+        self.chains = (0..nr_cpus).map(|c| topology.plan().chain_ids(c as CpuId).collect()).collect();
+        for id in 0..self.domains.len() {
+            let sd = &mut self.domains[id];
+            (sd.last_balance, sd.next_decay) = (jiffies, jiffies);
+        }
+        for cpu in 0..nr_cpus {
+            let rq = &mut self.cpus[cpu];
+            (rq.llc, rq.sd_llc) = (std::ptr::null_mut(), std::ptr::null_mut());
+            (rq.balance_shared, rq.cluster) = (std::ptr::null_mut(), std::ptr::null_mut());
+            rq.counted_idle = 0;
+        }
+        self.sys_mut().asym_key = u8::from(topology.has(FG_SD_ASYM_CPUCAPACITY));
+        self.link(topology);
+        self.first_capacities(jiffies);
+    }
+
+    /// These CPUs are active: they take tasks.
+    pub fn set_active(&mut self, machine: &Machine, active: &CpuMask) {
+        let smt = machine.cores.iter().any(|core| core.and(active).count() > 1);
+        let sys = self.sys_mut();
+        (sys.active, sys.smt_key) = (*active, u8::from(smt));
+    }
+
+    /// These CPUs are online: the others are in no mask of cores and nodes.
+    pub fn set_online(&mut self, machine: &Machine, online: &CpuMask) {
+        self.sys_mut().nr_offline = (self.cpus.len() - online.count()) as u32;
+        for (cpu, at) in machine.cpus.iter().enumerate() {
+            let core = machine.cores[at.core as usize].and(online);
+            self.cpus[cpu].core = if online.test(cpu as CpuId) { core } else { CpuMask::single(cpu as CpuId) };
+        }
+        for (node, cpus) in machine.nodes.iter().enumerate() {
+            self.nodes[node] = cpus.and(online);
+        }
     }
 
     fn fill_sys(&mut self, machine: &Machine, features: &Features, topology: &Topology) {
@@ -64,7 +114,7 @@ impl World {
     pub fn set_hz(&mut self, hz: u32) {
         self.sys_mut().hz = hz;
         self.set_epoch_period();
-        self.first_capacities();
+        self.first_capacities(0);
     }
 
     /// Sets parents, children and group rings.
@@ -199,12 +249,12 @@ impl World {
 
     /// Sets the capacity of every group (spec 1.8) as build_sched_domains() does: from the last CPU to the first, for
     /// the local groups whose balance CPU it is.
-    fn first_capacities(&mut self) {
+    fn first_capacities(&mut self, jiffies: u64) {
         for cpu in (0..self.cpus.len()).rev() {
             for at in 0..self.chain(cpu).len() {
                 let sd = self.chain(cpu)[at];
                 if self.local_group(sd).balance_cpu == cpu as i32 {
-                    self.renew_group_capacity(sd, cpu, 0);
+                    self.renew_group_capacity(sd, cpu, jiffies);
                 }
             }
         }

@@ -64,6 +64,8 @@ pub(crate) struct World {
     pub(super) llcs: Slab<FgLlc>,
     pub(super) clusters: Slab<FgCluster>,
     pub(super) roots: Slab<FgRoot>,
+    /// By node: its CPUs that are online.
+    pub(super) nodes: Slab<CpuMask>,
     pub(super) energy: EnergyModels,
     /// One for each clock if schedutil sets the clocks, else empty.
     pub(super) sugovs: Slab<FgSugov>,

@@ -1,5 +1,7 @@
 //! Newly idle balancing (spec 6.9): a CPU with nothing left to run looks for work before it idles.
 
+use fairground_machine::CpuId;
+
 use super::super::{Host, RunQueues};
 use crate::ffi::*;
 
@@ -8,7 +10,7 @@ impl RunQueues {
     pub fn newly_idle<H: Host>(&mut self, host: &mut H, cpu: usize) -> bool {
         self.world.update_misfit_status(cpu, None);
         self.world.enter_idle(cpu);
-        if !self.world.newidle_spared(cpu) {
+        if self.world.sys().active.test(cpu as CpuId) && !self.world.newidle_spared(cpu) {
             self.newidle_balance(host, cpu);
         }
         let found = self.has_work(cpu);
