@@ -506,6 +506,13 @@ static u64 read_irq_time(s32 cpu)
 	return host->irq_time(host->self, cpu);
 }
 
+static s32 hotplug(s32 cpu, u32 step)
+{
+	(void)cpu;
+	(void)step;
+	return 0;
+}
+
 #ifndef FAKE_ABI
 #define FAKE_ABI KS_ABI
 #endif
@@ -551,7 +558,7 @@ static const struct ks_kernel kernel = {
 	.fork = fork_task, .exec = exec_task, .new_process = new_process, .wake = wake, .block = block, .exit = block, .yield = yield,
 	.set_attr = set_attr, .set_allowed = set_allowed, .schedule = schedule, .stopper = stopper, .tick = FAKE_TICK,
 	.ipi = ipi, .softirq = softirq, .timer = timer, .idle_enter = idle_enter, .idle_exit = on_cpu,
-	.tick_stopped = tick_stopped, .freq_scale = freq_scale, .frequency_limits = frequency_limits,
+	.tick_stopped = tick_stopped, .hotplug = hotplug, .freq_scale = freq_scale, .frequency_limits = frequency_limits,
 	.group_new = group_new, .group_write = group_write, .read_cpu = read_cpu, .read_task = read_task,
 	.read = &reader,
 };

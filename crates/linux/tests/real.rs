@@ -15,7 +15,7 @@ use fairground_linux::build::{Kernels, Record};
 use fairground_linux::{die, Kernel, Linux};
 use fairground_machine::testing::Shape;
 use fairground_machine::{CpuId, CpuMask, Machine};
-use fairground_sim::{Config, Engine, Event, EventKind, Governor, HashObserver, Observer};
+use fairground_sim::{Config, DecisionKind, Engine, Event, EventKind, Governor, HashObserver, Observer};
 use fairground_workload::testing::Random;
 use fairground_workload::{Amount, Op, Policy, ProgramBuilder, SchedAttr, Start, Workload};
 use machines::server;
@@ -315,6 +315,8 @@ fn a_throttled_group_leaves_with_all_its_tasks() {
 struct Places {
     since: BTreeMap<CpuId, (u32, u64)>,
     ran: Vec<(u32, CpuId, std::ops::Range<u64>)>,
+    /// Wakeups that the kernel chose a CPU for, which it does for tasks with several to choose from, ns.
+    chosen: Vec<(u32, u64)>,
 }
 
 impl Places {
@@ -333,6 +335,9 @@ impl Places {
 
 impl Observer for Places {
     fn event(&mut self, event: &Event) {
+        if let EventKind::Decision(d) = event.kind {
+            self.chosen.extend((d.kind == DecisionKind::Wake).then_some((d.task, event.time)));
+        }
         let EventKind::Switch { next, .. } = event.kind else { return };
         if let Some((task, since)) = self.since.remove(&event.cpu) {
             self.ran.push((task, event.cpu, since..event.time));
@@ -404,5 +409,60 @@ fn a_cpuset_of_many_running_tasks_changes() {
         }
         let busy: CpuMask = (0..100).flat_map(|hog| places.within(hog, 200..290).iter().collect::<Vec<_>>()).collect();
         assert!(busy.count() > 64, "running on {busy}");
+    });
+}
+
+/// Hogs that wait on CPU 3 are pushed away, with a task that is bound to it; its affinity is all CPUs from then on. One that
+/// sleeps all the while keeps its own, and one in a cpuset has what is left of that.
+#[test]
+fn tasks_leave_a_cpu_that_goes_offline_and_use_it_again() {
+    let Some(library) = library() else { return };
+    let Some(record) = record_of(&library) else { return };
+    if record.options.is_empty() || Kernel::load(&library).unwrap().release().starts_with("5.10.") {
+        return;
+    }
+    alone("tasks_leave_a_cpu_that_goes_offline_and_use_it_again", || {
+        let m = Machine::symmetric(4);
+        let file = r#"{ "offline": [ { "cpus": "3", "from": 200000, "to": 600000 }, { "cpus": "0-1", "from": 700000, "to": 800000 } ],
+            "cgroups": { "/a": { "cpu.weight": 100, "cpuset.cpus": "2-3" } },
+            "global": { "duration": 1, "calibration": 1000 }, "tasks": {
+            "hog": { "instance": 6, "loop": -1, "run": 10000 },
+            "bound": { "cpus": [3], "loop": -1, "run": 500, "sleep": 1500 },
+            "asleep": { "cpus": [3], "phases": { "a": { "loop": 1, "run": 1000, "sleep": 690000 },
+                "b": { "loop": -1, "run": 1000, "sleep": 1000 } } },
+            "either": { "cpus": [2, 3], "loop": -1, "run": 500, "sleep": 1500 },
+            "rt": { "policy": "SCHED_FIFO", "priority": 5, "loop": -1, "run": 500, "sleep": 3500 },
+            "set": { "instance": 2, "taskgroup": "/a", "loop": -1, "run": 3000, "sleep": 1000 } } }"#;
+        let w = fairground_workload::rtapp::import("f.json", file.as_bytes(), &Default::default(), &m).unwrap().0;
+        let kernel = Kernel::load(&library).unwrap();
+        let config = Config { hz: kernel.hz(), audit_every_ns: 100_000, ..Config::default() };
+        let mut places = Places::default();
+        let sched = Linux::new(kernel, die).unwrap();
+        let mut engine = Engine::new(Arc::new(m), Arc::new(w), Box::new(sched), config);
+        let outcome = engine.run(&mut [&mut places]).unwrap();
+        places.end(outcome.end);
+        assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
+        let word = |task, ms| places.within(task, ms).to_string();
+        let all = |ms: std::ops::Range<u64>| {
+            (0..12)
+                .map(|task| places.within(task, ms.clone()))
+                .fold(CpuMask::EMPTY, |all, mask| all.or(&mask))
+                .to_string()
+        };
+        assert_eq!(
+            [all(20..199), all(202..599), all(650..699), all(702..799), all(850..999)].join(" "),
+            "0-3 0-2 0-3 2-3 0-3"
+        );
+        assert_eq!([word(6, 20..199), word(8, 202..599)], ["3", "2"], "bound, either");
+        let chosen = |task, ms: std::ops::Range<u64>| {
+            places.chosen.iter().any(|(who, at)| *who == task && ms.contains(&(at / 1_000_000)))
+        };
+        assert_eq!([chosen(6, 20..199), chosen(6, 620..699)], [false, true], "bound is bound no more");
+        assert_eq!([chosen(7, 690..699), chosen(7, 850..999)], [false, false], "asleep");
+        assert_eq!(word(7, 750..999), "3", "asleep");
+        for set in [10, 11] {
+            assert_eq!(word(set, 210..599), "2");
+            assert!(places.within(set, 620..999).is_subset(&CpuMask::parse_list("2-3").unwrap()));
+        }
     });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Kernel functions that do nothing here, and data of which only the address is taken. Semaphores are never
- * contended, because their holders do not sleep (arch/kernel/sleep.c has what takes them); there is no hotplug, no cgroup accounting, no user space, no debugger.
+ * contended, because their holders do not sleep (arch/kernel/sleep.c has what takes them); there is no cgroup accounting, no user space, no debugger.
  * A tree uses only some of these.
  */
 
@@ -15,6 +15,9 @@ NOTHING(up_read)
 NOTHING(up_write)
 NOTHING(__percpu_down_read)
 NOTHING(percpu_up_write)
+NOTHING(cpus_read_lock)
+NOTHING(cpus_read_unlock)
+NOTHING(lockdep_assert_cpus_held)
 NOTHING(__local_bh_enable_ip)
 NOTHING(__local_bh_disable_ip)
 NOTHING(__rcu_read_lock)

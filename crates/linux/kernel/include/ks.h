@@ -14,7 +14,7 @@
 
 #include "fg.h"
 
-#define KS_ABI 6
+#define KS_ABI 7
 #define KS_NONE (-1)
 /* Among numbers of tasks, where an entity of a run queue may be a task group: the group g, 1 or more; and back. */
 #define KS_GROUP(g) (KS_NONE - (g))
@@ -140,6 +140,8 @@ struct ks_host {
 	/* A placement is decided (chosen is set). For tasks of the fair and the RT class. */
 	void (*placed)(void *self, const struct ks_placement *p);
 	void (*migrated)(void *self, s32 task, s32 from, s32 to, u32 cause);
+	/* None of its CPUs is active, so the task may use all CPUs from now on (select_fallback_rq). */
+	void (*widened)(void *self, s32 task);
 	/* A woken or new task is on the run queue of cpu. */
 	void (*enqueued)(void *self, s32 task, s32 cpu);
 	/* The frequency governor requests a frequency for the clock of cpu, kHz. */
@@ -250,6 +252,13 @@ struct ks_birth {
 	char comm[16];
 };
 
+/* Takes no tasks any more; those that are there leave, each as it is picked (sched_cpu_deactivate). */
+#define KS_HOTPLUG_DEACTIVATE 0
+/* It idles and has no task left: it is offline (sched_cpu_dying). */
+#define KS_HOTPLUG_DEAD 1
+/* It idles, is online again and takes tasks (sched_cpu_activate). */
+#define KS_HOTPLUG_ACTIVATE 2
+
 #define KS_PICK_IDLE (-1)
 #define KS_PICK_STOPPER (-2)
 
@@ -286,6 +295,8 @@ struct ks_sys {
 	u32 uclamp_used;
 	u32 eas;		/* sched_energy_enabled() */
 	u32 sched_cache;	/* sched_cache_enabled() */
+	u32 nr_online;
+	u32 pad;
 	u32 nohz_nr_cpus;
 	u32 nohz_has_blocked;
 	u64 nohz_next_balance;	/* jiffies */
@@ -401,9 +412,10 @@ struct ks_kernel {
 	u32 abi;		/* KS_ABI */
 	u32 max_cpus;		/* CONFIG_NR_CPUS */
 	u32 hz;
+	u32 has_hotplug;	/* 0: the tree has no balance_push(), CPUs stay online */
 	const char *release;	/* e.g. 6.12.117 */
 
-	/* Boots on this machine; all CPUs idle. Returns 0 or -errno. */
+	/* Boots on this machine, whose description stays; all CPUs idle. Returns 0 or -errno. */
 	s32 (*boot)(const struct ks_host *host, const struct ks_machine *machine);
 
 	/* Calls on a CPU. ks_host.clock() must return its current time. */
@@ -431,6 +443,8 @@ struct ks_kernel {
 	void (*idle_enter)(s32 cpu, u32 index, u64 exit_latency, u64 residency);
 	void (*idle_exit)(s32 cpu);
 	void (*tick_stopped)(s32 cpu, u32 stopped);
+	/* A step by which the CPU of the call goes offline or comes back, KS_HOTPLUG_*. Returns 0 or -errno. */
+	s32 (*hotplug)(s32 cpu, u32 step);
 	/* Current frequency divided by the highest, 1..1024 (arch_scale_freq_capacity). */
 	void (*freq_scale)(s32 cpu, u32 scale);
 	void (*frequency_limits)(s32 cpu, const struct fg_frequency_limits *limits);

@@ -177,6 +177,12 @@ static void host_migrated(void *self, s32 task, s32 from, s32 to, u32 cause)
 	mix((u64)task, (u64)to + cause * 1000);
 }
 
+static void host_widened(void *self, s32 task)
+{
+	(void)self;
+	memset(tasks[task].allowed, 0xff, sizeof(tasks[task].allowed));
+}
+
 static void host_enqueued(void *self, s32 task, s32 cpu)
 {
 	check_allowed(task, cpu, "a task is queued where it may not run");
@@ -220,6 +226,7 @@ static const struct ks_host host = {
 	.timer = host_timer,
 	.placed = host_placed,
 	.migrated = host_migrated,
+	.widened = host_widened,
 	.enqueued = host_enqueued,
 	.frequency = host_frequency,
 	.print = host_print,

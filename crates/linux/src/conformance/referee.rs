@@ -193,8 +193,17 @@ impl Referee {
         self.noted.iter().flat_map(|(flags, why)| reasons(*flags, why))
     }
 
+    /// Gives our policy the domains of the CPUs that are online in the kernel.
+    fn follow_hotplug(&mut self, kernel: &dyn State) {
+        let sys = kernel.sys();
+        if self.sandbox.set_online(&self.machine, &self.features, &sys.active, sys.nr_online, sys.jiffies) {
+            self.importer = StateImporter::new(&mut self.sandbox);
+        }
+    }
+
     /// A placement begins; the kernel has not changed any state for it yet.
     pub fn placing(&mut self, kernel: &dyn State, p: &Placement) {
+        self.follow_hotplug(kernel);
         let jiffies = self.importer.system(kernel, &mut self.sandbox);
         let kind_flag = match p.kind {
             Kind::Fork => FG_WF_FORK,
@@ -300,6 +309,7 @@ impl Referee {
             self.pending = None;
             return;
         }
+        self.follow_hotplug(kernel);
         let Some(queued) = self.importer.queue(kernel, &mut self.sandbox, cpu, group) else {
             self.pending = None;
             self.tally.count(Kind::Pick, "own tasks", false, false);
@@ -369,12 +379,14 @@ impl Referee {
 
     /// A balance pass over a domain begins.
     pub fn balancing(&mut self, kernel: &dyn State, pass: &Pass) {
+        self.follow_hotplug(kernel);
         self.walks.pass_begins(pass);
         self.passes.begin(kernel, pass, &mut self.importer, &mut self.sandbox);
     }
 
     /// A walk over the domains of a CPU begins, of this idle type.
     pub fn walking(&mut self, kernel: &dyn State, cpu: CpuId, kind: u32) {
+        self.follow_hotplug(kernel);
         self.walks.begin(kernel, cpu, kind, &self.importer, &mut self.sandbox);
     }
 
@@ -391,6 +403,7 @@ impl Referee {
         if self.passes.is_under_way() || self.pushes.is_under_way() {
             return;
         }
+        self.follow_hotplug(kernel);
         self.steps.begin(kernel, step, &mut self.importer, &mut self.sandbox);
     }
 
@@ -446,6 +459,7 @@ impl Referee {
 
     /// The stopper of `src` begins to push a task.
     pub fn pushing(&mut self, kernel: &dyn State, src: CpuId) {
+        self.follow_hotplug(kernel);
         self.pushes.begin(kernel, src, &mut self.importer, &mut self.sandbox);
     }
 
@@ -467,6 +481,7 @@ impl Referee {
 
     /// A task begins to look for the cache that its process prefers.
     pub fn scanning(&mut self, kernel: &dyn State, task: u32) {
+        self.follow_hotplug(kernel);
         self.scans.begin(kernel, task, &mut self.importer, &mut self.sandbox);
     }
 

@@ -104,6 +104,8 @@ pub struct SysState {
     pub eas: bool,
     /// Whether cache-aware scheduling is active (`sched_cache_active`).
     pub sched_cache: bool,
+    /// CPUs that are online.
+    pub nr_online: usize,
     /// CPUs that are online and in use by the scheduler (cpu_active_mask).
     pub active: CpuMask,
 }

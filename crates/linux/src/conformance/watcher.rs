@@ -383,6 +383,7 @@ impl State for KernelState {
             uclamp_used: sys.uclamp_used != 0,
             eas: sys.eas != 0,
             sched_cache: sys.sched_cache != 0,
+            nr_online: sys.nr_online as usize,
             active: sys.active,
         }
     }

@@ -104,6 +104,7 @@ impl CallbackContext {
             timer: Some(timer),
             placed: Some(placed),
             migrated: Some(migrated),
+            widened: Some(widened),
             enqueued: Some(enqueued),
             frequency: Some(frequency),
             print: Some(print),
@@ -356,6 +357,12 @@ unsafe extern "C" fn migrated(this: *mut c_void, task: i32, from: i32, to: i32, 
     }
     desk.cpu_of.borrow_mut()[task as usize] = to;
     desk.env(|env| env.migrated(task, from, to, *cause));
+}
+
+unsafe extern "C" fn widened(this: *mut c_void, task: i32) {
+    let desk = unsafe { desk(this) };
+    let task = desk.task(task);
+    desk.env(|env| env.widened(task));
 }
 
 unsafe extern "C" fn enqueued(this: *mut c_void, task: i32, cpu: i32) {

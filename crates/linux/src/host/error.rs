@@ -63,6 +63,10 @@ pub enum LinuxError {
     #[error("a linux: scheduler has no way yet to set {0}")]
     #[diagnostic(help("leave it out, or run a fair: scheduler"))]
     Sysctl(&'static str),
+    /// CPUs of the workload go offline, and the kernel's tree cannot do that here.
+    #[error("CPUs go offline: the kernel's release is {0}, and `linux:` does that from v5.11 on")]
+    #[diagnostic(help("choose a later tree, or leave the section `offline` out"))]
+    NoHotplug(String),
     /// A task group cannot be made.
     #[error("the kernel does not make the task group `{path}`: {}", errno(*.code))]
     Group {

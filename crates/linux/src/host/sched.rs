@@ -10,7 +10,7 @@ use fairground_fair::ffi::{
 };
 use fairground_machine::{CpuId, CpuMask, SoftCost};
 use fairground_sim::{
-    Change, Config, Env, Governor, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, WakeContext,
+    Change, Config, Env, Governor, Hotplug, IdleView, Ipi, Pick, Rule, Scheduler, TaskId, TaskInfo, WakeContext,
 };
 use fairground_workload::{GroupClamp, Policy, SchedAttr, Workload};
 
@@ -36,6 +36,9 @@ impl Linux {
             return Err(LinuxError::Sysctl(name));
         }
         self.kernel.fits(env.machine(), env.hz())?;
+        if !workload.offline.is_empty() && self.kernel.abi.has_hotplug == 0 {
+            return Err(LinuxError::NoHotplug(self.kernel.release()));
+        }
         let schedutil = config.governor == Governor::Schedutil;
         let description = Box::leak(Description::new(env.machine(), schedutil, env.seed()));
         self.description = Some(description);
@@ -167,6 +170,22 @@ impl Scheduler for Linux {
         };
         if let Err(error) = written {
             self.desk.die(&error.full());
+        }
+    }
+
+    fn has_hotplug(&self) -> bool {
+        true
+    }
+
+    fn hotplug(&mut self, env: &mut Env, cpu: CpuId, step: Hotplug) {
+        let (step, what) = match step {
+            Hotplug::Deactivate => (KS_HOTPLUG_DEACTIVATE, "go offline"),
+            Hotplug::Dead => (KS_HOTPLUG_DEAD, "go offline"),
+            Hotplug::Activate => (KS_HOTPLUG_ACTIVATE, "come online"),
+        };
+        let code = self.call(env, |k| unsafe { (k.hotplug)(cpu as i32, step) });
+        if code < 0 {
+            self.desk.die(&format!("the kernel does not let CPU {cpu} {what}: {}", errno(code)));
         }
     }
 

@@ -180,6 +180,50 @@ static void init_machine(const struct ks_machine *machine)
 		per_cpu(numa_node, cpu) = machine->cpus[cpu].node;
 }
 
+/* ---- hotplug: architectures take a CPU that goes offline out of these masks ---------------------------------------- */
+
+static const struct ks_machine *described;
+
+void ks_leave_topology(int cpu)
+{
+	unsigned int other;
+
+	for (other = 0; other < ks_nr_cpus; other++) {
+		cpumask_clear_cpu(cpu, &ks_topology[other].smt);
+		cpumask_clear_cpu(cpu, &ks_topology[other].clustered);
+		cpumask_clear_cpu(cpu, &ks_topology[other].mc);
+	}
+	cpumask_copy(&ks_topology[cpu].smt, cpumask_of(cpu));
+	cpumask_copy(&ks_topology[cpu].clustered, cpumask_of(cpu));
+	cpumask_copy(&ks_topology[cpu].mc, cpumask_of(cpu));
+	cpumask_clear_cpu(cpu, &ks_node_mask[described->cpus[cpu].node]);
+}
+
+/* Puts the CPU and those online into each other's masks, as far as the machine says. */
+static void join_mask(int cpu, const u64 *bits, size_t mask)
+{
+	struct cpumask near;
+	unsigned int other;
+
+	ks_set_mask(bits, &near);
+	for_each_cpu(other, &near) {
+		if (other != cpu && !cpu_online(other))
+			continue;
+		cpumask_set_cpu(cpu, (struct cpumask *)((void *)&ks_topology[other] + mask));
+		cpumask_set_cpu(other, (struct cpumask *)((void *)&ks_topology[cpu] + mask));
+	}
+}
+
+void ks_join_topology(int cpu)
+{
+	const struct ks_cpu_desc *desc = &described->cpus[cpu];
+
+	join_mask(cpu, desc->smt, offsetof(struct ks_topology, smt));
+	join_mask(cpu, desc->cluster, offsetof(struct ks_topology, clustered));
+	join_mask(cpu, desc->mc, offsetof(struct ks_topology, mc));
+	cpumask_set_cpu(cpu, &ks_node_mask[desc->node]);
+}
+
 /* ---- boot -------------------------------------------------------------------------------------------------------- */
 
 /*
@@ -252,6 +296,7 @@ s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine)
 	if (!machine->nr_cpus || machine->nr_cpus > NR_CPUS || machine->nr_nodes > MAX_NUMNODES)
 		return -E2BIG;
 	ks_host = host;
+	described = machine;
 	ks_nr_cpus = machine->nr_cpus;
 	ks_seed_random(machine->seed);
 	init_kmalloc();

@@ -91,6 +91,9 @@ static const struct ks_kernel kernel = {
 	.abi = KS_ABI,
 	.max_cpus = NR_CPUS,
 	.hz = HZ,
+#ifdef KS_HAS_HOTPLUG_WAIT
+	.has_hotplug = 1,
+#endif
 	.release = UTS_RELEASE,
 	.boot = ks_boot,
 	.fork = ks_fork,
@@ -111,6 +114,7 @@ static const struct ks_kernel kernel = {
 	.idle_enter = ks_idle_enter,
 	.idle_exit = ks_idle_exit,
 	.tick_stopped = ks_tick_stopped,
+	.hotplug = ks_hotplug,
 	.freq_scale = ks_freq_scale,
 	.frequency_limits = ks_frequency_limits,
 	.group_new = ks_group_new,

@@ -51,8 +51,13 @@ static void hook_set_task_cpu(const char *caller, struct task_struct *p, unsigne
 
 static int hook_select_fallback_rq(const char *caller, int cpu, struct task_struct *p)
 {
-	int to = tree_select_fallback_rq(cpu, p);
+	struct cpumask before;
+	int to;
 
+	cpumask_copy(&before, p->cpus_ptr);
+	to = tree_select_fallback_rq(cpu, p);
+	if (!cpumask_equal(&before, p->cpus_ptr))
+		ks_widened(p);
 	ks_fell_back(p, to);
 	return to;
 }

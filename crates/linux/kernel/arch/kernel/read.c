@@ -807,6 +807,7 @@ static void read_sys(struct ks_sys *to)
 #else
 	to->sched_cache = 0;
 #endif
+	to->nr_online = num_online_cpus();
 	to->nohz_nr_cpus = cpumask_weight(nohz.idle_cpus_mask);
 	to->nohz_has_blocked = nohz.has_blocked_load;
 	to->nohz_next_balance = read_jiffies(nohz.next_balance);

@@ -83,7 +83,10 @@ bool ks_is_cache_work(const struct task_struct *p, const struct callback_head *w
 
 void ks_seed_random(u64 seed);
 void ks_tick_stopped(s32 cpu, u32 stopped);
+void ks_forget_tick(int cpu);
 s32 ks_boot(const struct ks_host *host, const struct ks_machine *machine);
+void ks_leave_topology(int cpu);	/* the CPU is in no mask of others any more */
+void ks_join_topology(int cpu);
 
 /* ---- ipi.c, stop.c, wait.c ------------------------------------------------------------------------------------- */
 
@@ -106,6 +109,11 @@ void ks_may_alloc(unsigned int flags);
 
 void ks_init_timers(void);
 void ks_timer(s32 cpu);
+void ks_move_timers(int from, int to);
+
+/* ---- hotplug.c -------------------------------------------------------------------------------------------------- */
+
+s32 ks_hotplug(s32 cpu, u32 step);
 
 /* ---- freq.c ---------------------------------------------------------------------------------------------------- */
 
@@ -175,6 +183,7 @@ static inline u32 ks_look_as(u32 kind)
 extern u32 ks_cause;
 void ks_task_moves(struct task_struct *p, int to);
 void ks_fell_back(const struct task_struct *p, int cpu);
+void ks_widened(const struct task_struct *p);
 void ks_watch_classes(void);
 /* The task that was last reported to the host as enqueued. */
 extern struct task_struct *ks_told;

@@ -43,6 +43,8 @@ void set_cpu_online(unsigned int cpu, bool online)
 {
 	if (online && !cpumask_test_and_set_cpu(cpu, &__cpu_online_mask))
 		atomic_inc(&__num_online_cpus);
+	else if (!online && cpumask_test_and_clear_cpu(cpu, &__cpu_online_mask))
+		atomic_dec(&__num_online_cpus);
 }
 
 /* ---- CPUs whose tick is stopped ---------------------------------------------------------------------------------- */
@@ -83,6 +85,12 @@ void ks_tick_stopped(s32 cpu, u32 stopped)
 	if (stopped && !was)
 		nohz_balance_enter_idle(cpu);
 	ks_leave();
+}
+
+/* tick_cancel_sched_timer(): a CPU that comes online begins with its tick. */
+void ks_forget_tick(int cpu)
+{
+	per_cpu(tick_is_stopped, cpu) = false;
 }
 
 /* ---- random numbers: one sequence from the machine's seed -------------------------------------------------------- */

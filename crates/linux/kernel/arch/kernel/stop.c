@@ -38,17 +38,18 @@ void ks_new_stopper(int cpu)
 
 /*
  * A work stores ks_cause, which ks_stopper() restores for the migrations that the work makes; works of load balancing
- * get KS_CAUSE_ACTIVE. It is stored in cpu_stop_work.done, which is unused here: waiters do not need a completion
+ * get KS_CAUSE_ACTIVE, and those of balance_push() on a CPU that goes offline KS_CAUSE_AFFINITY. It is stored in cpu_stop_work.done, which is unused here: waiters do not need a completion
  * (wait.c).
  */
 static void queue_stop(int cpu, struct cpu_stop_work *work, cpu_stop_fn_t fn, void *arg)
 {
 	struct stopper *stopper = per_cpu_ptr(&stoppers, cpu);
 	bool balancing = ks_cause == KS_CAUSE_BALANCE || ks_cause == KS_CAUSE_NEWIDLE;
+	u32 cause = !balancing ? ks_cause : cpu_active(cpu) ? KS_CAUSE_ACTIVE : KS_CAUSE_AFFINITY;
 
 	work->fn = fn;
 	work->arg = arg;
-	work->done = (void *)(unsigned long)(balancing ? KS_CAUSE_ACTIVE : ks_cause);
+	work->done = (void *)(unsigned long)cause;
 	list_add_tail(&work->list, &stopper->works);
 	wake_up_process(stopper->task);
 }

@@ -177,6 +177,21 @@ u64 hrtimer_forward(struct hrtimer *timer, ktime_t now, ktime_t interval)
 	return steps;
 }
 
+/* hrtimers_cpu_dying() */
+void ks_move_timers(int from, int to)
+{
+	struct hrtimer_clock_base *base = base_of(from);
+	timer_node *node;
+
+	while ((node = queue_first(&base->active))) {
+		struct hrtimer *timer = container_of(node, struct hrtimer, node);
+
+		queue_del(&base->active, node);
+		enqueue(timer, base_of(to));
+	}
+	tell(base);
+}
+
 void ks_timer(int cpu)
 {
 	struct hrtimer_clock_base *base = base_of(cpu);

@@ -129,6 +129,15 @@ static void report_placed(struct ks_placement *placement)
 		ks_call(work, KS_WORK_MIGRATE, 1);
 }
 
+/* select_fallback_rq() has changed the CPUs that p may use. */
+void ks_widened(const struct task_struct *p)
+{
+	int number = ks_task_number(p);
+
+	if (number != KS_NONE)
+		ks_call(widened, number);
+}
+
 /* select_fallback_rq() has chosen this CPU for p. */
 void ks_fell_back(const struct task_struct *p, int cpu)
 {
