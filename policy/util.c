@@ -161,7 +161,7 @@ static noinline u64 queue_h_load(const struct fg_cpu *rq, const struct fg_tg_cpu
 	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && known != of; i++) {
 		g = of;
 		up = group_above(rq, g);
-		for (u32 k = 0; can_loop(k, FG_MAX_TG_DEPTH) && up && up != known; k++) {
+		for (u32 k = 0; up && can_loop(k, FG_MAX_TG_DEPTH) && up != known; k++) {
 			g = up;
 			up = group_above(rq, g);
 		}
