@@ -13,6 +13,8 @@ use crate::instrumented::{Call, CallSite};
 
 /// Lines of what a worker printed that are shown.
 const LINES_MAX: usize = 20;
+/// Characters of such a line that are shown.
+const LINE_MAX: usize = 500;
 
 /// How a worker ended.
 #[derive(Debug)]
@@ -94,7 +96,7 @@ impl ExitReport {
         let panic = lines.iter().position(|line| line.contains("panicked at"));
         let first = panic.unwrap_or(lines.len().saturating_sub(LINES_MAX));
         for line in lines[first..].iter().take(LINES_MAX) {
-            text += &format!("\n  {}", line.trim_end());
+            text += &format!("\n  {}", line.chars().take(LINE_MAX).collect::<String>().trim_end());
         }
         text
     }
