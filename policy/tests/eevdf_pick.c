@@ -289,6 +289,8 @@ TEST(who_yields_goes_a_slice_back)
 	fg_yield(&sys, rq);
 	CHECK(!rq->fair.next && !rq->fair.skip);
 	CHECK_EQ(a.deadline, START + 6 * MS);
+	/* it has not paid for that */
+	CHECK_EQ(at(&a), 0);
 	CHECK(pick_entity(&sys, rq, &b, 0) == &b);
 }
 

@@ -262,16 +262,16 @@ TEST(the_limit_of_lag_has_a_tick_beyond_the_longest_slice)
 	}
 }
 
-/* Vector 13: stored -2 ms; then -3, -1 and +1 ms. */
-TEST(a_delayed_sleeper_owes_no_more_than_at_its_sleep)
+/* Vector 13: stored -2 ms; then -3, -1 and +1 ms. Up to v7.0 the debt at its sleep is forgotten. */
+TEST(a_delayed_sleeper_owes_no_more_than_at_its_sleep_since_v71)
 {
-	static const s64 now[] = { -3, -1, 1 }, then[] = { -2, -1, 0 };
+	static const s64 now[] = { -3, -1, 1, -3, -1, 1 }, then[] = { -3, -1, 0, -2, -1, 0 };
 
-	for (u32 i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		struct fg_task a, b;
 
 		two(&a, &b, FG_PROTECT_VPROT);
-		sys.feat.value[FG_DELAY_LAG] = 1;
+		sys.feat.value[FG_DELAY_LAG] = i >= 3;
 		sys.feat.value[FG_LAG_CLAMP] = FG_LAG_CLAMP_QUEUE;
 		rq->fair.max_slice = LONG;
 		a.flags |= FG_TASK_DELAYED;
@@ -334,7 +334,7 @@ int main(void)
 	RUN(an_eligible_wakee_with_a_shorter_slice_preempts_since_v73);
 	RUN(lag_is_limited_by_the_own_slice_or_the_longest_one);
 	RUN(the_limit_of_lag_has_a_tick_beyond_the_longest_slice);
-	RUN(a_delayed_sleeper_owes_no_more_than_at_its_sleep);
+	RUN(a_delayed_sleeper_owes_no_more_than_at_its_sleep_since_v71);
 	RUN(a_relative_deadline_follows_the_weight_since_v613);
 	RUN(protection_begins_at_a_pick_since_v70);
 	return test_report();

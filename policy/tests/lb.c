@@ -36,6 +36,26 @@ TEST(five_tasks_on_four_cpus_overload_them_from_85_percent)
 	CHECK_EQ(lb_find(0, 1, FG_CPU_IDLE).src_type, group_imbalanced);
 }
 
+/*
+ * The five have less utilization than they could, and wait for longer than that: 4096 * 117 < 4793 * 100. CPU 1 is
+ * overutilized, so that balancing goes on, but in the other group.
+ */
+TEST(with_energy_aware_wakeups_a_group_is_overloaded_by_an_overutilized_cpu_since_v71)
+{
+	for (u8 on = 0; on < 2; on++) {
+		for (u8 eas = 0; eas < 2; eas++) {
+			type_of_five(612, 0, 4793);
+			sys.feat.value[FG_OVERLOAD_NEEDS_OU] = on;
+			sys.eas = eas;
+			lb_state(1, 1, 100, 1000);
+			CHECK_EQ(lb_find(0, 1, FG_CPU_IDLE).src_type, on && eas ? group_fully_busy : group_overloaded);
+			/* 820 * 1280 > 1024 * 1024 */
+			cpus[6].cfs.util_avg = 820;
+			CHECK_EQ(lb_find(0, 1, FG_CPU_IDLE).src_type, group_overloaded);
+		}
+	}
+}
+
 TEST(tasks_of_all_classes_count_since_p05)
 {
 	struct fg_balance b;
@@ -477,6 +497,27 @@ TEST(only_a_clearly_bigger_cpu_helps_a_misfit)
 	CHECK(lb_find(4, 1, FG_CPU_IDLE).rule != FG_BALANCE_RULE_MISFIT);
 }
 
+/*
+ * 1024 is not 5 % more than 973, which is the most that CPUs of the other group have: its misfit task is of no use. Four
+ * tasks on four CPUs there, one on two here are another reason: (2 * (2 * 4 - 4) + 6) / 6 = 2 too many.
+ */
+TEST(a_misfit_that_is_not_helped_does_not_hide_its_group_since_v73)
+{
+	for (u8 on = 0; on < 2; on++) {
+		struct fg_balance b;
+
+		misfit_machine(612, 0);
+		sys.feat.value[FG_MISFIT_HELPFUL] = on;
+		lb_run(1, 100);
+		lb_run(2, 100);
+		domains[4][1].groups->next->max_capacity = 973;
+		b = lb_find(4, 1, FG_CPU_IDLE);
+		CHECK_EQ(b.rule, on ? FG_BALANCE_RULE_SIBLING : FG_BALANCE_RULE_NO_GROUP);
+		domains[4][1].groups->next->max_capacity = 972;
+		CHECK_RULE(lb_find(4, 1, FG_CPU_IDLE), MISFIT);
+	}
+}
+
 TEST(stable_trees_ask_for_idle_siblings_of_who_pulls_a_misfit)
 {
 	misfit_machine(514, 0);
@@ -778,6 +819,7 @@ TEST(who_got_work_does_not_balance_newly_idle_since_v60)
 int main(void)
 {
 	RUN(five_tasks_on_four_cpus_overload_them_from_85_percent);
+	RUN(with_energy_aware_wakeups_a_group_is_overloaded_by_an_overutilized_cpu_since_v71);
 	RUN(tasks_of_all_classes_count_since_p05);
 	RUN(blocked_load_counts_since_p06);
 	RUN(n1_even_idle_cpus_between_nodes);
@@ -795,6 +837,7 @@ int main(void)
 	RUN(of_equally_idle_groups_the_one_with_more_tasks);
 	RUN(energy_aware_wakeups_come_first);
 	RUN(only_a_clearly_bigger_cpu_helps_a_misfit);
+	RUN(a_misfit_that_is_not_helped_does_not_hide_its_group_since_v73);
 	RUN(stable_trees_ask_for_idle_siblings_of_who_pulls_a_misfit);
 	RUN(bigger_cpus_where_nothing_waits_are_left_alone);
 	RUN(of_equal_misfits_the_last_group_up_to_v68);

@@ -67,6 +67,35 @@ TEST(force_by_failures_stretches_the_interval_to_its_maximum)
 	CHECK_EQ(lb_top(0)->balance_interval, 16);
 }
 
+TEST(force_by_failures_resets_the_interval_with_interval_reset)
+{
+	for (u8 on = 0; on < 2; on++) {
+		two_running(511);
+		sys.feat.value[FG_INTERVAL_RESET] = on;
+		lb_top(0)->nr_balance_failed = 3;
+		lb_top(0)->balance_interval = 8;
+		CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, 1);
+		CHECK_EQ(lb_top(0)->balance_interval, on ? 8 : 16);
+	}
+}
+
+/* The running task of CPU 4 sleeps already, and the CPU has not switched yet. */
+TEST(a_task_that_is_leaving_is_not_pushed_since_v73)
+{
+	for (u8 on = 0; on < 2; on++) {
+		two_running(612);
+		sys.feat.value[FG_ALB_GONE] = on;
+		lb_task[0].on_rq = 0;
+		lb_top(0)->nr_balance_failed = 3;
+		CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, !on);
+		CHECK_EQ(cpus[4].active_balance, !on);
+		CHECK_EQ(lb_top(0)->nr_balance_failed, 4);
+		lb_task[0].on_rq = 1;
+		cpus[4].active_balance = 0;
+		CHECK_EQ(lb_attempt(0, 1, FG_CPU_IDLE).active, 1);
+	}
+}
+
 TEST(an_idle_task_is_not_pushed)
 {
 	two_running(612);
@@ -239,6 +268,8 @@ int main(void)
 	RUN(the_fourth_failure_pushes_the_running_task);
 	RUN(the_stopper_ignores_heat_since_v512);
 	RUN(force_by_failures_stretches_the_interval_to_its_maximum);
+	RUN(force_by_failures_resets_the_interval_with_interval_reset);
+	RUN(a_task_that_is_leaving_is_not_pushed_since_v73);
 	RUN(an_idle_task_is_not_pushed);
 	RUN(who_is_pushed_comes_to_who_balances);
 	RUN(since_v512_force_needs_tasks_to_be_counted);

@@ -291,6 +291,9 @@ TEST(a_task_that_is_not_eligible_waits_for_a_failure_since_v614)
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
 	cpus[0].fair.sum_weight = 1024;
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 0);
+	lb_without(FG_INELIGIBLE_STAY);
+	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);
+	lb_with(FG_INELIGIBLE_STAY);
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[2]), 1);
 	b.sd->nr_balance_failed = 1;
 	CHECK_EQ(fg_can_migrate_task(&sys, &b, &lb_task[1]), 1);

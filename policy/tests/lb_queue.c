@@ -136,6 +136,55 @@ TEST(a_preferred_cpu_keeps_its_lone_task_since_v516)
 	}
 }
 
+/* Two of the three tasks of CPU 4 sleep. */
+TEST(delayed_sleepers_are_not_counted_since_v614)
+{
+	for (u8 on = 0; on < 2; on++) {
+		lb_packages(2, 125, 612);
+		sys.feat.value[FG_NR_RUNNABLE] = on;
+		lb_state(4, 3, 100, 100);
+		lb_state(5, 2, 100, 100);
+		cpus[4].h_nr_delayed = 2;
+		CHECK_EQ(queue_for(FG_MIGRATE_TASK, 1), on ? 5 : 4);
+		/* all of its tasks: nothing to be pulled */
+		cpus[4].h_nr_delayed = 3;
+		lb_state(5, 0, 0, 0);
+		CHECK_EQ(queue_for(FG_MIGRATE_LOAD, 200), on ? -1 : 4);
+	}
+}
+
+/* CPUs 0 and 4 have 1024 both, so that the lone task would gain nothing. */
+TEST(a_lone_task_beside_a_busy_sibling_may_go_since_v73)
+{
+	for (u8 on = 0; on < 2; on++) {
+		lb_packages(2, 125, 612);
+		sys.feat.value[FG_SRC_BUSY_CORE] = on;
+		lb_flags(1, FG_SD_ASYM_CPUCAPACITY, 0);
+		lb_state(4, 1, 100, 100);
+		mask_set(&cpus[4].core, 5);
+		sys.smt_key = 1;
+		CHECK_EQ(queue_for(FG_MIGRATE_TASK, 1), -1);
+		lb_run_rt(5);
+		CHECK_EQ(queue_for(FG_MIGRATE_TASK, 1), on ? 4 : -1);
+	}
+}
+
+TEST(a_lone_task_may_go_to_an_equal_cpu_where_there_are_clusters_since_v73)
+{
+	for (u8 on = 0; on < 2; on++) {
+		lb_packages(2, 125, 612);
+		sys.feat.value[FG_SRC_BUSY_CORE] = on;
+		lb_flags(1, FG_SD_ASYM_CPUCAPACITY, 0);
+		lb_state(4, 1, 100, 100);
+		CHECK_EQ(queue_for(FG_MIGRATE_TASK, 1), -1);
+		sys.cluster_key = 1;
+		CHECK_EQ(queue_for(FG_MIGRATE_TASK, 1), on ? 4 : -1);
+		/* nearly equal is not equal */
+		kit_capacity(0, 0, 1023);
+		CHECK_EQ(queue_for(FG_MIGRATE_TASK, 1), -1);
+	}
+}
+
 int main(void)
 {
 	RUN(the_queue_that_has_most_of_what_is_moved);
@@ -145,5 +194,8 @@ int main(void)
 	RUN(v54_takes_the_queue_of_the_misfit);
 	RUN(a_lone_task_does_not_go_to_a_cpu_that_is_not_bigger);
 	RUN(a_preferred_cpu_keeps_its_lone_task_since_v516);
+	RUN(delayed_sleepers_are_not_counted_since_v614);
+	RUN(a_lone_task_beside_a_busy_sibling_may_go_since_v73);
+	RUN(a_lone_task_may_go_to_an_equal_cpu_where_there_are_clusters_since_v73);
 	return test_report();
 }

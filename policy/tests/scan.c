@@ -149,6 +149,24 @@ TEST(nr_idle_scan_is_left_by_the_periodic_balance_of_the_llc)
 	kit_look(3, 0, FG_CPU_NOT_IDLE);
 }
 
+/* Two LLCs of four under an asymmetric domain that has a shared state of its own: (1024 - 0) * 8 / 1024 CPUs. */
+TEST(nr_idle_scan_of_an_asymmetric_domain_is_left_by_its_balance_since_v72)
+{
+	for (u8 on = 0; on < 2; on++) {
+		struct fg_llc shared = { .nr_idle_scan = 77 };
+
+		kit_asym_machine(4);
+		kit_preset_v61();
+		sys.feat.value[FG_BALANCE_SHARED] = on;
+		for (u32 c = 0; c < 8; c++)
+			cpus[c].sd->parent->shared = &shared;
+		kit_look(0, 1, FG_CPU_NEWLY_IDLE);
+		CHECK_EQ(shared.nr_idle_scan, 77);
+		kit_look(0, 1, FG_CPU_IDLE);
+		CHECK_EQ(shared.nr_idle_scan, on ? 8 : 77);
+	}
+}
+
 /* The vectors of SIS_PROP with wake_avg_idle for avg_idle / 512: 24 * 1000 / 2001 = 11, of which 10 are probed. */
 TEST(wake_avg_idle_ages_by_jiffies)
 {
@@ -666,6 +684,7 @@ int main(void)
 	RUN(sis_util_asks_the_llc_of_target);
 	RUN(nr_idle_scan_vectors);
 	RUN(nr_idle_scan_is_left_by_the_periodic_balance_of_the_llc);
+	RUN(nr_idle_scan_of_an_asymmetric_domain_is_left_by_its_balance_since_v72);
 	RUN(wake_avg_idle_ages_by_jiffies);
 	RUN(a_scan_that_ended_takes_its_time_from_what_is_left);
 	RUN(a_cpu_that_was_idle_may_spend_half_of_what_it_expects_to_idle);

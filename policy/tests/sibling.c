@@ -235,6 +235,23 @@ TEST(a_waker_can_hand_over_its_cpu)
 	CHECK_EQ(kit_wake(&p, 0, FG_WF_TTWU | FG_WF_CURRENT_CPU).cpu, 2);
 }
 
+/* Only SCHED_IDLE tasks run on CPU 2, and nothing on CPU 4. */
+TEST(sched_idle_tasks_do_not_make_room_for_their_like_since_v71)
+{
+	for (u8 on = 0; on < 2; on++) {
+		struct fg_task p;
+
+		kit_smt_machine();
+		sys.feat.value[FG_SI_NOT_FOR_IDLE] = on;
+		kit_sched_idle(2);
+		kit_idle(4);
+		p = kit_task(1, 2);
+		CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).cpu, 2);
+		p.policy = FG_SCHED_IDLE;
+		CHECK_EQ(kit_wake(&p, 2, FG_WF_TTWU).cpu, on ? 4 : 2);
+	}
+}
+
 int main(void)
 {
 	RUN(rows_B2_to_B10);
@@ -242,5 +259,6 @@ int main(void)
 	RUN(rows_B6_and_A6_isolated_target);
 	RUN(prev_becomes_the_recent_cpu);
 	RUN(a_waker_can_hand_over_its_cpu);
+	RUN(sched_idle_tasks_do_not_make_room_for_their_like_since_v71);
 	return test_report();
 }

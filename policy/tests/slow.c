@@ -706,6 +706,24 @@ TEST(the_idlest_cpu_of_a_group)
 	CHECK_EQ(group_cpu(&p), 5);
 }
 
+/* CPU 6 runs only SCHED_IDLE tasks; of the idle ones CPU 7 idles for the shortest time. */
+TEST(a_new_sched_idle_task_keeps_away_from_its_like_since_v71)
+{
+	for (u8 on = 0; on < 2; on++) {
+		struct fg_task p;
+
+		packages(8, SD_DEFAULT);
+		sys.feat.value[FG_SI_NOT_FOR_IDLE] = on;
+		for (u32 c = 4; c < 8; c++)
+			idle_state(c, 1, 50, 100 + c);
+		kit_sched_idle(6);
+		p = newborn(0);
+		CHECK_EQ(group_cpu(&p), 6);
+		p.policy = FG_SCHED_IDLE;
+		CHECK_EQ(group_cpu(&p), on ? 7 : 6);
+	}
+}
+
 /* What of a CPU is the task's own, and what it left behind asleep. */
 TEST(cpu_signals_without_the_task)
 {
@@ -886,6 +904,7 @@ int main(void)
 	RUN(groups_are_judged_by_the_cpus_that_the_task_may_use);
 	RUN(a_big_cpu_that_is_forbidden_makes_no_group_fit);
 	RUN(the_idlest_cpu_of_a_group);
+	RUN(a_new_sched_idle_task_keeps_away_from_its_like_since_v71);
 	RUN(cpu_signals_without_the_task);
 	RUN(a_task_too_big_for_all_goes_to_the_biggest);
 	RUN(what_groups_of_a_type_are_compared_by);
