@@ -123,6 +123,24 @@ fn waking_a_delayed_sleeper_can_end_a_slice() {
     }
 }
 
+/// Task 0 fell asleep at 0.4 ms, and 1 has run 0.5 ms since, so that V is 0.45 ms: 0 has paid its debt and has no credit,
+/// and is placed where 1 is. Without delay-charge V still is 0.2 ms, and 0 stays.
+#[test]
+fn a_delayed_sleeper_that_wakes_has_paid_by_what_the_current_task_ran_since_v72() {
+    for (scheduler, moved) in [("v7.1", 0), ("v7.2", 100_000), ("v7.2-delay-charge", 0)] {
+        let mut rig = in_debt(1, scheduler);
+        rig.sleep(0, 0);
+        assert!(is_delayed(&rig, 0));
+        let asleep = rig.fair.task(0).vruntime;
+        rig.now += MS / 2;
+        rig.wake(0, None, 0);
+        assert!(!is_delayed(&rig, 0));
+        // Sums of weights round, by less than 1 us.
+        let by = rig.fair.task(0).vruntime.wrapping_sub(asleep) as i64;
+        assert!(by.abs_diff(moved) < 1000, "{scheduler}: {by} ns");
+    }
+}
+
 #[test]
 fn a_delayed_sleeper_moves_asleep_and_ends_on_an_idle_cpu() {
     let mut rig = in_debt(2, VERSIONS[1]);

@@ -240,7 +240,7 @@ fn a_group_passes_its_shortest_slice_on() {
     let inner = workload.groups.iter().position(|group| group.path == "/a/b").unwrap();
     // Slices of the tasks of the group in the order of their coming; the shortest that the CPU's queue knows of.
     for (slices, before, since) in [([1, 0], 1, 1), ([0, 1], 0, 1), ([2, 1], 2, 1), ([1, 2], 1, 1)] {
-        for (scheduler, expected) in [("v6.14", before), ("v6.15", since)] {
+        for (scheduler, expected) in [("v6.14", before), ("v6.15", since), ("v6.15-min-slice-up", before)] {
             let mut rig = Rig::new(machine.clone(), scheduler);
             rig.call(0, |f, e| f.boot(e, &workload, &Config::default())).unwrap();
             rig.fair_task(0, "0");

@@ -83,13 +83,18 @@ fn real_time_and_idle_cpus_do_not_wait() {
     assert!(rig.resched_of(0), "an idle CPU");
 }
 
-/// A wakeup is not tested while a reschedule is pending; one that waits does not count as that, until a second tick finds
-/// it. What shows the test is that it dequeues the delayed sleeper 2, which it comes upon (wake-pick-dequeue).
+/// Up to v7.2 a wakeup is not tested while a reschedule is pending; one that waits does not count as that, until a second
+/// tick finds it. What shows the test is that it dequeues the delayed sleeper 2, which it comes upon (wake-pick-dequeue).
 #[test]
 fn a_lazy_request_does_not_end_the_tests_of_wakeups() {
-    for (scheduler, ticks, tested) in
-        [("v7.1-preempt-model", 0, false), ("v7.1", 0, true), ("v7.1", 1, true), ("v7.1", 2, false)]
-    {
+    for (scheduler, ticks, tested) in [
+        ("v7.1-preempt-model", 0, false),
+        ("v7.1-preempt-model+wake-test-always", 0, true),
+        ("v7.1", 0, true),
+        ("v7.1", 1, true),
+        ("v7.1", 2, false),
+        ("v7.1+wake-test-always", 2, true),
+    ] {
         let mut rig = Rig::new(Machine::symmetric(2), scheduler);
         [3, 2, 0].into_iter().for_each(|task| rig.fair_task(task, "0"));
         assert_eq!(rig.schedule(0), Pick::Task(3));

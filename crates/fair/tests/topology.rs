@@ -79,6 +79,15 @@ fn v5_11_lowers_the_default_imbalance_pct() {
 }
 
 #[test]
+fn clusters_of_unequal_cpus_prefer_siblings_since_v7_3() {
+    for (scheduler, prefers) in [("v7.2", false), ("v7.3", true), ("v7.3-asym-prefer-sibling", false)] {
+        let lines = describe(&preset("hikey960"), scheduler);
+        assert!(lines[0].starts_with("0-3: MC 0-3 (0 1 2 3) "), "{scheduler}: {lines:?}");
+        assert_eq!(lines[0].ends_with(" SIBLING"), prefers, "{scheduler}: {lines:?}");
+    }
+}
+
+#[test]
 fn hikey_is_symmetric_so_both_levels_prefer_siblings() {
     let expected = [
         "0-3: MC 0-3 (0 1 2 3) pct 117 4-8 ms NEWIDLE EXEC FORK AFFINE LLC SIBLING",
@@ -329,7 +338,9 @@ fn forks_and_wakeups_cross_nodes_up_to_the_reclaim_distance() {
 #[test]
 fn intervals_go_by_the_cpus_of_a_partition_since_v7_1() {
     let options = Options { partitions: vec![mask("6-7")], isolated: CpuMask::EMPTY };
-    for (scheduler, island, rest) in [("v7.0", "4-8", "8-16"), ("v7.1", "2-4", "6-12")] {
+    for (scheduler, island, rest) in
+        [("v7.0", "4-8", "8-16"), ("v7.1", "2-4", "6-12"), ("v7.1-weight-in-map", "4-8", "8-16")]
+    {
         let lines = build(&preset("hikey960"), scheduler, &options).describe();
         let find = |start: &str| lines.lines().find(|l| l.trim().starts_with(start)).unwrap().to_string();
         assert!(find("6-7: MC 6-7").contains(&format!(" {island} ms ")), "{scheduler}: {lines}");
@@ -341,7 +352,10 @@ fn intervals_go_by_the_cpus_of_a_partition_since_v7_1() {
 #[test]
 fn caches_have_numbers_of_their_own_since_v7_2() {
     let options = Options { partitions: vec![mask("2-3")], isolated: mask("7") };
-    for (scheduler, expected) in [("v7.1", [0, 0, 2, 2, 4, 4, 4, 7]), ("v7.2", [0, 0, 0, 0, 1, 1, 1, -1])] {
+    let first_cpus = [0, 0, 2, 2, 4, 4, 4, 7];
+    for (scheduler, expected) in
+        [("v7.1", first_cpus), ("v7.2", [0, 0, 0, 0, 1, 1, 1, -1]), ("v7.2-llc-phys", first_cpus)]
+    {
         let features = Features::parse(scheduler).unwrap();
         let fair = Fair::new(Arc::new(preset("hikey960")), features, options.clone()).unwrap();
         let ids: Vec<i32> = (0..8).map(|cpu| fair.cpu(cpu).sd_llc_id).collect();
