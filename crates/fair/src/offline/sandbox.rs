@@ -320,11 +320,6 @@ impl PolicySandbox {
         entity_of_group(self.queues.world.tg_of(group))
     }
 
-    /// Whether an entity of a queue is a task group, not a task.
-    pub fn is_task_group(&self, entity: u32) -> bool {
-        group_of_entity(entity).is_some()
-    }
-
     /// Sets the buddies in the queue of a task group on a CPU (none: the CPU's own), entities all.
     pub fn point_queue(&mut self, cpu: CpuId, group: Option<usize>, buddies: [Option<u32>; 3]) {
         let group = group.map(|group| self.queues.world.tg_of(group));

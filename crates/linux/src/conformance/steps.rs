@@ -115,10 +115,6 @@ fn input(
     if queued.iter().copied().chain(sandbox.pointers(cpu).curr).any(|entity| sandbox.is_grouped(entity)) {
         return None;
     }
-    let in_group = |task: u32| sandbox.task_group_of(task).is_some();
-    if queued.iter().any(|id| sandbox.is_task_group(*id)) || sandbox.pointers(cpu).curr.is_some_and(in_group) {
-        return None;
-    }
     let task = step.task?;
     importer.task(kernel, sandbox, task);
     kernel.root(cpu, sandbox.root_mut(cpu));

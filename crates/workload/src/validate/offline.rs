@@ -5,7 +5,7 @@ use fairground_machine::{CpuMask, Machine};
 use super::{Problem, MAX_TIME_NS};
 use crate::program::{OfflineSpan, Workload, FIRST_OFFLINE_NS};
 
-/// Checks all spans.
+/// Checks each span beside those before it, and that nothing is bound to its CPUs.
 pub(super) fn check(w: &Workload, machine: &Machine) -> Result<(), Problem> {
     for (i, span) in w.offline.iter().enumerate() {
         offline_span(span, &w.offline[..i], machine)?;
