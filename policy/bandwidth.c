@@ -267,6 +267,7 @@ static void take_off(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_c
 		g = group_above(rq, g);
 	}
 	rq->nr_running -= t->nr;
+	server_left(sys, rq);
 }
 
 /* throttle_cfs_rq. t: of the tasks in g, those that are counted above it. 0: the pool had target ns after all. */
@@ -383,6 +384,7 @@ static u32 put_on_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_
 static void put_on(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
 {
 	struct tasks t = { g->h_nr_running, g->h_nr_delayed, g->idle_h_nr_running };
+	u32 nr_before = rq->h_nr_running;
 
 	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && g; i++) {
 		u32 joined = put_on_entity(sys, rq, g);
@@ -392,6 +394,8 @@ static void put_on(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu
 		if (g && g->throttled)
 			return;
 	}
+	if (!nr_before && rq->h_nr_running)
+		server_start(sys, rq);
 	add_nr_running(rq, t.nr);
 }
 

@@ -71,15 +71,18 @@ static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_
 {
 	struct fg_queue *q = g ? &g->queue : &rq->fair;
 	u64 delta;
-	u32 rule = 0, over;
+	u32 rule = 0, over, server = 0;
 
 	if (!curr->on_rq || rq->clock_task <= curr->exec_start)
 		return 0;
 	delta = rq->clock_task - curr->exec_start;
 	curr->exec_start = rq->clock_task;
 	curr->sum_exec += delta;
-	if (!curr->shares)
+	if (!curr->shares) {
 		account_mm_sched(sys, rq, curr, delta);
+		if (rq->server.flags & FG_SERVER_ACTIVE)
+			server = server_ran(sys, rq, delta);
+	}
 	over = charge_quotas(sys, rq, g, curr, delta);
 	delta = calc_delta_fair(sys, delta, curr);
 	if (is_eevdf(sys)) {
@@ -88,7 +91,9 @@ static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_
 		curr->vruntime += delta;
 		cfs_update_min_vruntime(q, curr, left);
 	}
-	return over ? FG_PICK_RULE_QUOTA : rule;
+	if (over)
+		return FG_PICK_RULE_QUOTA;
+	return server ? FG_PICK_RULE_SERVER : rule;
 }
 
 u32 fg_update_curr(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *left)
@@ -178,7 +183,7 @@ static void join_competition(const struct fg_sys *sys, struct fg_cpu *rq, struct
 
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
 {
-	u32 counted = !(p->flags & FG_TASK_DELAYED), arrived;
+	u32 counted = !(p->flags & FG_TASK_DELAYED), nr_before = rq->h_nr_running, arrived;
 
 	if (!is_flat(sys))
 		join_competition(sys, rq, p, flags);
@@ -197,6 +202,8 @@ void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_ta
 	p->on_rq = 1;
 	p->flags &= ~(u32)FG_TASK_NEW;
 	arrived = enqueue_groups(sys, rq, p);
+	if (!nr_before && rq->h_nr_running)
+		server_start(sys, rq);
 	if (arrived)
 		add_nr_running(rq, 1);
 	/* Its part of the CPU is known now. */
@@ -294,6 +301,7 @@ static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	note_idle_clock(sys, rq, group_of(rq, p));
 	if (dequeue_groups(sys, rq, group_of(rq, p), p, flags & FG_DEQUEUE_SLEEP))
 		rq->nr_running--;
+	server_left(sys, rq);
 	if (flags & FG_DEQUEUE_DELAYED)
 		p->flags &= ~(u32)FG_TASK_DELAYED;
 }

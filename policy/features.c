@@ -57,6 +57,8 @@ u32 fg_feature_ready(u32 id, u32 value)
 		return value <= FG_GROUP_SHARES_TASKS;
 	case FG_THROTTLE:
 		return value <= FG_THROTTLE_EARLY;
+	case FG_FAIR_SERVER:
+		return value <= FG_FAIR_SERVER_V619;
 	case FG_RQ:
 		return value <= FG_RQ_EEVDF612;
 	}

@@ -365,5 +365,9 @@ FG_FEATURE(THROTTLE, "throttle", "group|task|task-early", "-", "v6.18", 1,
 	   "a group without quota stops at once, or each of its tasks on its return to user mode")
 FG_FEATURE(PROXY, "proxy", "off|local|migrate", "-", "-", 0,
 	   "who waits for a mutex lends its place to the owner (CONFIG_SCHED_PROXY_EXEC)")
-FG_FEATURE(FAIR_SERVER, "fair-server", "v612|v617|v618|v619", "-", "v6.17", 0,
-	   "when the deadline server of fair tasks stops")
+FG_FEATURE(FAIR_SERVER, "fair-server", "off|v612|v617|v618|v619", "-", "v6.12", 1,
+	   "fair tasks come before RT tasks for 50 ms in a second, unless they had as much anyway; when that server "
+	   "stops, and "
+	   "what it is charged for, as the release has it")
+FG_FEATURE(SERVER_REVISED, "server-revised", "", "-", "v7.0", 1,
+	   "a deadline server that stopped while it ran goes on with its part of what is left of the period")

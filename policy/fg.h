@@ -132,6 +132,11 @@ struct fg_features {
 #define FG_THROTTLE_GROUP 0
 #define FG_THROTTLE_TASK 1
 #define FG_THROTTLE_EARLY 2
+#define FG_FAIR_SERVER_OFF 0
+#define FG_FAIR_SERVER_V612 1
+#define FG_FAIR_SERVER_V617 2
+#define FG_FAIR_SERVER_V618 3
+#define FG_FAIR_SERVER_V619 4
 #define FG_RQ_CFS 0
 #define FG_RQ_EEVDF 1
 #define FG_RQ_EEVDF612 2
@@ -509,6 +514,23 @@ struct fg_root {
 	struct fg_pd *pd;	/* null: wakeups here are not energy-aware (spec 1.11) */
 };
 
+/* fg_server.flags */
+#define FG_SERVER_ACTIVE 1	/* it was started: there are fair tasks, or were lately */
+#define FG_SERVER_THROTTLED 2	/* it waits for its timer; active without this, fair tasks come before RT tasks */
+#define FG_SERVER_ARMED 4	/* it waits to begin (zero laxity), not for more runtime */
+#define FG_SERVER_RUNNING 8	/* it has begun, and fair tasks have not used up a period's runtime without it since */
+#define FG_SERVER_IDLE 16	/* v619: the last period's runtime was used up by idleness */
+
+/* The deadline server of the fair tasks of a CPU (rq->fair_server; spec-new 2.9). The caller has the timer, while RT tasks are queued. */
+struct fg_server {
+	u64 deadline;		/* ns, clock of the CPU: when the period ends */
+	s64 runtime;		/* ns, left of the period's; negative: used in advance */
+	u64 expires;		/* ns, clock of the CPU: when the timer expires, 0: it is not set */
+	u64 idle_since;		/* ns, clock_task: since when the idle task, if it is current, was not charged */
+	u32 flags;		/* FG_SERVER_* */
+	u32 asked;		/* a reschedule, for it started beside an RT task: the caller's to clear */
+};
+
 /*
  * A run queue and what is known of its CPU, in lines of a cache: the storage begins at a multiple of 64 bytes, and so
  * does each element, for their size is one.
@@ -617,6 +639,9 @@ struct fg_cpu {
 	u32 counted_idle;	/* balance_shared counts it as idle (sd->nohz_idle) */
 	u32 pad1;
 	u64 pad[2];
+
+	struct fg_server server;
+	u64 pad2[3];
 };
 
 /* sched-cache: the static key sched_cache_active, and the files of sched/llc_balancing in debugfs. */
@@ -865,6 +890,22 @@ struct fg_pick {
 /* Which of first and second or curr or a buddy runs next, and why; null: none. */
 FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_cpu *rq, FG_NULLABLE fg_entity *first,
 				      FG_NULLABLE fg_entity *second, struct fg_pick *how);
+/*
+ * The deadline server of fair tasks (spec-new 2.9). Enqueue, dequeue, charges and the calls for idle CPUs see to when it starts,
+ * stops and is charged, fg_enqueue_rt() to what its timer would have done while there was no timer. In addition:
+ *
+ *   start	fg_server_init
+ *   RT queued	the timer is set to server.expires, of which the caller looks when it leaves the kernel on that CPU
+ *   timer	at or after server.expires, clock up to date, curr charged if it is a fair one: fg_server_timer; 1: reschedule
+ *   pick	while an RT task is queued, but fg_server_runs: as if there were none; fg_server_stop if that picks nothing. And
+ *		without an RT task fg_server_stop if nothing is picked
+ *   enqueue	beside a current RT task: a reschedule if server.asked
+ *   offline	fg_server_stop
+ */
+void fg_server_init(struct fg_cpu *rq);
+fg_bool fg_server_runs(const struct fg_cpu *rq);
+void fg_server_stop(struct fg_cpu *rq);
+fg_bool fg_server_timer(const struct fg_sys *sys, struct fg_cpu *rq);
 /* p was picked, or leaves: clear it as a buddy. */
 void fg_clear_buddies(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 /* The tick of a running fair task, charged before; misfit and overutilized follow. As fg_update_curr(). */
@@ -1062,11 +1103,14 @@ struct fg_idle_state {
 void fg_set_idle_state(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_idle_state *state, u64 now);
 /*
  * Nothing is left to run, before newly idle balancing / the idle task becomes current, after it / a task is put on a run
- * queue that idled or, with avg-idle-any, the idle task is replaced (avg_idle, spec 4.5).
+ * queue that idled or, with avg-idle-any, the idle task is replaced (avg_idle, spec 4.5) / the idle task, which still is current,
+ * is replaced / it has a tick, or the stopper.
  */
 void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_set_next_idle(const struct fg_sys *sys, struct fg_cpu *rq);
 void fg_wake_from_idle(const struct fg_sys *sys, struct fg_cpu *rq);
+void fg_put_prev_idle(const struct fg_sys *sys, struct fg_cpu *rq);
+void fg_idle_tick(const struct fg_sys *sys, struct fg_cpu *rq);
 /* has_idle_cores after the CPU went idle. */
 void fg_update_idle_core(struct fg_sys *sys, struct fg_cpu *rq);
 void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, FG_NULLABLE const struct fg_task *p);

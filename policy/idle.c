@@ -39,6 +39,7 @@ void fg_enter_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 
 void fg_set_next_idle(const struct fg_sys *sys, struct fg_cpu *rq)
 {
+	rq->server.idle_since = rq->clock_task;
 	if (feat(sys, FG_PELT_LOST_IDLE))
 		update_idle_rq_clock_pelt(rq);
 }

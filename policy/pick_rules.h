@@ -53,6 +53,8 @@ FG_PICK_RULE(TICK_AHEAD, "tick-ahead", "check_preempt_tick", "a slice ahead of t
 	     "the current task's vruntime exceeds the leftmost one's by a slice")
 FG_PICK_RULE(QUOTA, "quota", "account_cfs_rq_runtime", "quota used up",
 	     "the quota (cpu.max) of the current task's group, or of one around it, is used up")
+FG_PICK_RULE(SERVER, "server", "update_curr_dl_se", "deadline server used up",
+	     "the deadline server of fair tasks has used up its runtime: RT tasks come first again")
 
 /* How a pick ends: spec 9.1, 9.2. */
 FG_PICK_RULE(ONLY, "only", "pick_next_entity", "only task", "no other task is queued")

@@ -19,6 +19,7 @@
 #include "schedutil.c"
 
 /* run queue */
+#include "server.c"
 #include "rt.c"
 #include "idle.c"
 #include "cache.c"

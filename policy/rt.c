@@ -4,6 +4,7 @@
 
 void fg_enqueue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
 {
+	server_catch_up(sys, rq, 0, rq->h_nr_running);
 	if (!feat(sys, FG_UCLAMP_LATE))
 		fg_uclamp_rq_inc(sys, rq, p);
 	rq->rt_nr_running++;

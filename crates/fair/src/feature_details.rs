@@ -253,6 +253,7 @@ const DETAILS: &[Row] = &[
     ("throttle",             "throttle_cfs_rq throttle_cfs_rq_work", "spec-new 3.4", Only("cpu.max")),
     ("proxy",                "find_proxy_task", "spec-new 2.8", Only("CONFIG_SCHED_PROXY_EXEC and mutexes")),
     ("fair-server",          "dl_server_start dl_server_stop fair_server_pick_task", "spec-new 2.9", Only("real-time load")),
+    ("server-revised",       "update_dl_entity update_dl_revised_wakeup", "spec-new 2.9", Only("real-time load")),
 ];
 
 /// Where the feature of this name acts and where it is described; `None` if there is no such feature.

@@ -91,14 +91,14 @@ pub static PRESETS: [Preset; 38] = [
         release: Release { major: 6, minor: 12 },
         kind: Kind::Stable { point: 117 },
         changes: "slice-700=1 sync-delayed=1 pick-buddy=1 tg-empty-keeps=1 yield-forfeit=1 fig-allowed=1 newidle-fail=random \
-                    asym-early=1 misfit-core=1 freq-limits-count=0 boost-exact=1",
+                    asym-early=1 misfit-core=1 freq-limits-count=0 boost-exact=1 fair-server=v618 server-revised=1",
     },
     Preset {
         name: "debian-6.18.15",
         text: "Debian's linux-source-6.18 at 6.18.15, read there",
         release: Release { major: 6, minor: 18 },
         kind: Kind::Stable { point: 15 },
-        changes: "newidle-fail=random",
+        changes: "newidle-fail=random fair-server=v618",
     },
     Preset {
         name: "stable-6.18.y",
@@ -106,7 +106,7 @@ pub static PRESETS: [Preset; 38] = [
         release: Release { major: 6, minor: 18 },
         kind: Kind::Stable { point: 35 },
         changes: "lag-clamp=queue protect-first=1 shrink=failed fork-no-preempt=1 buddy-in-wake=1 wake-pick-dequeue=1 \
-                    newidle-fail=random fair-server=v619",
+                    newidle-fail=random fair-server=v619 server-revised=1",
     },
     Preset {
         name: "debian-7.2.13",

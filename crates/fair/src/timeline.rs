@@ -240,7 +240,8 @@ pub const TIMELINES: &[(&str, &str)] = &[
     ("tg-decayed",           "v6.18=1"),
     ("tg-rate-clock",        "v7.2=1"),
     ("throttle",             "v6.18=task v7.2=task-early"),
-    ("fair-server",          "v6.17=v617 v6.18=v618 v6.19=v619"),
+    ("fair-server",          "v6.12=v612 v6.17=v617 v6.19=v619"),
+    ("server-revised",       "v7.0=1"),
 ];
 
 /// The entries of one row, `(release, value)`.

@@ -15,5 +15,6 @@ mod lazy;
 mod pressure;
 mod rig;
 mod runs;
+mod server;
 mod signals;
 mod topology;

@@ -64,14 +64,23 @@ impl PendingWork {
     }
 }
 
+/// When timers of a CPU expire, of which the engine knows the first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timers {
+    /// The first of a group with a quota.
+    pub bandwidth: Option<Time>,
+    /// The deadline server's.
+    pub server: Option<Time>,
+}
+
 /// The state of a simulation besides the run queues.
 pub(crate) struct SimState {
     pub topology: Topology,
     pub pending: Vec<PendingWork>,
     /// CPU on which the engine has called the scheduler; during a deferred wakeup, the waker's.
     pub here: CpuId,
-    /// When the first timer of a group with a quota expires, by CPU.
-    pub bandwidth_timers: Vec<Option<Time>>,
+    /// The timers besides hrtick, by CPU.
+    pub timers: Vec<Timers>,
     /// Some task or group asks for a clamp.
     pub clamps_requested: bool,
     tracepoints: Tracepoints,
@@ -85,7 +94,7 @@ impl SimState {
             topology,
             pending: (0..nr_cpus).map(|_| PendingWork::none()).collect(),
             here: 0,
-            bandwidth_timers: vec![None; nr_cpus],
+            timers: vec![Timers::default(); nr_cpus],
             clamps_requested: false,
             tracepoints: Tracepoints::default(),
             report: None,
@@ -105,9 +114,10 @@ impl SimState {
         world.update_rq_clock(cpu, env.clock(self.here), view.irq_ns);
     }
 
-    /// Sets the engine's timer of `cpu`, of which there is one, to what comes first: hrtick, or a timer of a group.
+    /// Sets the engine's timer of `cpu`, of which there is one, to what comes first: hrtick, or another of its timers.
     pub fn set_timer(&self, env: &mut Env, cpu: CpuId, hrtick: Option<Time>) {
-        let first = hrtick.into_iter().chain(self.bandwidth_timers[cpu as usize]).min();
+        let timers = &self.timers[cpu as usize];
+        let first = [hrtick, timers.bandwidth, timers.server].into_iter().flatten().min();
         env.set_timer(cpu, first.unwrap_or(Time::MAX));
     }
 

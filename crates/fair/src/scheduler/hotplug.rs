@@ -60,6 +60,7 @@ impl Fair {
                 }
             }
             Hotplug::Dead => {
+                self.queues.world.server_stop(cpu);
                 self.online.cpus = self.online.cpus.minus(&id);
                 self.online.leaving = None;
                 self.queues.world.set_online(env.machine(), &self.online.cpus);

@@ -133,6 +133,9 @@ impl Fair {
         if self.queues.has_quotas() && self.queues.start_bandwidth_timers(cpu as usize) {
             self.renew_timer(env, cpu);
         }
+        if self.queues.rqs[cpu as usize].had_rt {
+            self.renew_server_timer(env, cpu);
+        }
         if self.queues.rqs[cpu as usize].resched_lazy {
             env.resched(cpu);
         } else if !self.queues.throttle_current(&mut self.sim.on(env), cpu as usize) {
@@ -140,10 +143,21 @@ impl Fair {
         }
     }
 
-    /// Sets the engine's timer of the CPU to the first of its own: hrtick and those of groups with a quota.
+    /// Sets the engine's timer of the CPU to the first of its own: hrtick, those of groups with a quota, and the deadline
+    /// server's.
     fn renew_timer(&mut self, env: &mut Env, cpu: CpuId) {
-        self.sim.bandwidth_timers[cpu as usize] = self.queues.next_bandwidth_timer(cpu as usize);
+        let timers = &mut self.sim.timers[cpu as usize];
+        timers.bandwidth = self.queues.next_bandwidth_timer(cpu as usize);
+        timers.server = self.queues.next_server_timer(cpu as usize);
         self.sim.set_timer(env, cpu, self.queues.rqs[cpu as usize].hrtick_at);
+    }
+
+    /// The same, if the deadline server of the CPU has moved its timer, or the last RT task has left.
+    fn renew_server_timer(&mut self, env: &mut Env, cpu: CpuId) {
+        self.queues.rqs[cpu as usize].had_rt = self.queues.world.cpus[cpu as usize].rt_nr_running != 0;
+        if self.sim.timers[cpu as usize].server != self.queues.next_server_timer(cpu as usize) {
+            self.renew_timer(env, cpu);
+        }
     }
 
     /// hrtick: the slice of the current task is over.
@@ -167,6 +181,9 @@ impl Fair {
         let prev = self.queues.world.curr(cpu);
         let prev_rt = prev.is_some_and(|p| is_rt(self.queues.world.task(p)));
         if let Some(next) = self.queues.rqs[cpu].rt.first() {
+            if let Some(fair) = self.queues.pick_before_rt(&mut self.sim.on(env), cpu) {
+                return Pick::Task(fair);
+            }
             if prev != Some(next) {
                 self.queues.put_prev(&mut self.sim.on(env), cpu);
                 self.queues.world.set_next_rt(cpu, next, prev_rt);
@@ -180,6 +197,7 @@ impl Fair {
             if let Some(next) = self.queues.pick_next_task(&mut self.sim.on(env), cpu) {
                 return Pick::Task(next);
             }
+            self.queues.found_nothing(cpu);
             self.queues.put_prev(&mut self.sim.on(env), cpu);
             if !self.queues.newly_idle(&mut self.sim.on(env), cpu) {
                 return Pick::Idle;
@@ -190,8 +208,11 @@ impl Fair {
     /// put_prev_task_idle and set_next_task_idle: the idle task leaves the CPU or gets it. `idled`: it had it before.
     fn replace_idle(&mut self, cpu: usize, idled: bool, pick: Pick) {
         let idles = pick == Pick::Idle;
-        if idled && !idles && self.queues.world.sys().feat.value[FG_AVG_IDLE_ANY] != 0 {
-            self.queues.world.wake_from_idle(cpu);
+        if idled && !idles {
+            self.queues.world.put_prev_idle(cpu);
+            if self.queues.world.sys().feat.value[FG_AVG_IDLE_ANY] != 0 {
+                self.queues.world.wake_from_idle(cpu);
+            }
         }
         if !idled && idles {
             self.queues.world.set_next_idle(cpu);
@@ -366,7 +387,7 @@ impl Scheduler for Fair {
                 self.tick_rt(env, cpu, task);
             }
             Some(_) => self.queues.tick_fair(&mut self.sim.on(env), cpu),
-            None => self.queues.world.update_thermal(cpu),
+            None => self.queues.world.idle_tick(cpu),
         }
         self.trigger_balance(env, cpu);
         self.leave(env, cpu as CpuId);
@@ -387,19 +408,25 @@ impl Scheduler for Fair {
     fn timer(&mut self, env: &mut Env, cpu: CpuId) {
         let (cpu, now) = (self.enter(env, cpu), env.clock(cpu));
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
-        let (hrtick, bandwidth) =
-            (is_due(self.queues.rqs[cpu].hrtick_at), is_due(self.queues.next_bandwidth_timer(cpu)));
+        let (hrtick, bandwidth, server) = (
+            is_due(self.queues.rqs[cpu].hrtick_at),
+            is_due(self.queues.next_bandwidth_timer(cpu)),
+            is_due(self.sim.timers[cpu].server),
+        );
         if bandwidth {
             self.queues.bandwidth_timers(&mut self.sim.on(env), cpu, now);
+        }
+        if server {
+            self.queues.server_timer(&mut self.sim.on(env), cpu, now);
         }
         if hrtick {
             self.hrtick(env, cpu);
         }
-        if self.queues.has_quotas() {
+        if server || self.queues.has_quotas() {
             self.queues.start_bandwidth_timers(cpu);
             self.renew_timer(env, cpu as CpuId);
         }
-        if hrtick || bandwidth {
+        if hrtick || bandwidth || server {
             self.leave(env, cpu as CpuId);
         }
     }

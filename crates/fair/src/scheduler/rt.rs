@@ -1,7 +1,9 @@
 //! The RT class: FIFO and RR, priorities 1..=99, above the fair class.
 //!
-//! DEVIATION: no push and pull of RT tasks, no RT bandwidth limit: rows of the fair scheduler see RT tasks as pressure
-//! only (spec 11.3). There is no capacity test: RT tasks request a minimum of 1024 by default, so kernels from v5.6 on
+//! From v6.12 on the deadline server lets fair tasks run before them (`sequence/server.rs`).
+//!
+//! DEVIATION: no push and pull of RT tasks, and before v6.12 no RT throttling (sched_rt_runtime, 950 ms of each second): rows of
+//! the fair scheduler see RT tasks as pressure only (spec 11.3). There is no capacity test: RT tasks request a minimum of 1024 by default, so kernels from v5.6 on
 //! with clamps wake them on the largest CPUs first. Of equally near CPUs the first is chosen; kernels from v5.11 on
 //! take turns.
 

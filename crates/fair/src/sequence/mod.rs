@@ -16,6 +16,7 @@
 //! | `hrtick` | the timer that ends a slice between two ticks |
 //! | `task_group` | groups that compete as one, within the sequences of `queue` and `pick` |
 //! | `bandwidth` | groups whose quota is used up, and their timers |
+//! | `server` | the deadline server of fair tasks |
 //! | `balance` | the passes over the domains of a CPU |
 //! | `run_queue`, `deadline` | containers of queued entities |
 //! | `cfs_tasks` | the order in which balancing looks at tasks |
@@ -28,6 +29,7 @@ mod hrtick;
 mod pick;
 mod queue;
 mod run_queue;
+mod server;
 mod task_group;
 
 use fairground_machine::{CpuId, SoftCost};

@@ -19,7 +19,7 @@ impl RunQueues {
         if rule != FG_PICK_RULE_NONE {
             host.slice_ended(&self.world, cpu, rule);
             match rule {
-                FG_PICK_RULE_QUOTA => self.resched(host, cpu),
+                FG_PICK_RULE_QUOTA | FG_PICK_RULE_SERVER => self.resched(host, cpu),
                 _ => self.resched_lazy(host, cpu),
             }
         }
@@ -211,7 +211,7 @@ impl RunQueues {
         let p = self.world.task(task);
         let preempts = match self.world.curr(cpu).map(|c| self.world.task(c)) {
             None => true,
-            Some(curr) if is_rt(curr) => is_rt(p) && p.rt_prio > curr.rt_prio,
+            Some(curr) if is_rt(curr) => (is_rt(p) && p.rt_prio > curr.rt_prio) || self.server_asks(cpu),
             Some(_) if is_rt(p) => true,
             Some(_) => {
                 if self.fair_preempts(host, cpu, task, flags) {
@@ -267,6 +267,7 @@ impl RunQueues {
 
     fn enqueue_rt(&mut self, cpu: usize, task: TaskId) {
         self.rqs[cpu].rt.push(self.world.task(task).rt_prio, task);
+        self.rqs[cpu].had_rt = true;
         self.world.add_rt(cpu, task);
     }
 

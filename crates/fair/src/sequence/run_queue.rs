@@ -212,6 +212,8 @@ pub struct RunQueue {
     pub resched_lazy: bool,
     /// When the timer that ends the current slice expires (hrtick), ns.
     pub hrtick_at: Option<u64>,
+    /// An RT task is queued, or was when the timer of the deadline server was last looked after.
+    pub had_rt: bool,
     /// Groups whose queues here were asked to go on (cfsb_csd_list), oldest first.
     pub unthrottling: Vec<usize>,
     /// Tasks that left on their return to user mode because their groups are throttled (throttled_limbo_list), oldest first.
@@ -229,6 +231,7 @@ impl RunQueue {
             resched: false,
             resched_lazy: false,
             hrtick_at: None,
+            had_rt: false,
             unthrottling: Vec::new(),
             limbo: Vec::new(),
         }

@@ -38,6 +38,7 @@ impl World {
         world.fill_sys(machine, features, topology);
         for (cpu, at) in machine.cpus.iter().enumerate() {
             world.cpus[cpu].node = world.nodes.ptr(at.node as usize);
+            world.server_init(cpu);
         }
         world.link(topology);
         world.link_caches(machine, topology);
