@@ -111,7 +111,7 @@ $shapes/clustered.toml periodic:tasks=60,duty=30,duration=0.2
 $shapes/smt.toml       periodic:tasks=300,duty=15,duration=0.1
 LINES
 	say "cargo tests that want a library"
-	FAIRGROUND_LIBKSCHED=$(library base) cargo_test --test real --test shares --test lisa_like
+	FAIRGROUND_LIBKSCHED=$(library base) cargo_test --test real --test shares --test server --test lisa_like
 	FAIRGROUND_HASHED_KERNELS="$(package 6.12)=base" cargo_test --test cli event_hashes::runs_of_kernels -- --nocapture
 	say "the referee, for a moment"
 	fairground kernel agree base --decisions 500 --machine hikey960
@@ -121,7 +121,7 @@ tests() {
 	say "cargo tests that want a tree or a library"
 	FAIRGROUND_TREE_6_12=$tree612 cargo_test --test cli patched
 	for name in v6.1 base; do
-		FAIRGROUND_LIBKSCHED=$(library $name) cargo_test --test real --test shares
+		FAIRGROUND_LIBKSCHED=$(library $name) cargo_test --test real --test shares --test server
 	done
 	FAIRGROUND_LIBKSCHED=$(library base) cargo_test --test lisa_like
 	FAIRGROUND_HASHED_KERNELS="$(package 6.1)=v6.1 $(package 6.12)=base" \
