@@ -359,7 +359,7 @@ FG_FEATURE(FLAT_PICK, "flat-pick", "", "-", "v7.3", 1, "tasks of all groups comp
 FG_FEATURE(GROUP_SHARES, "group-shares", "smp|up|concur|max|tasks", "-", "v7.3", 1,
 	   "what part of its shares a group has on a CPU")
 FG_FEATURE(TG_DECAYED, "tg-decayed", "", "-", "v6.18", 1, "a group is kept until its contribution to the load is 0")
-FG_FEATURE(TG_RATE_CLOCK, "tg-rate-clock", "", "-", "v7.2", 1,
+FG_FEATURE(TG_RATE_CLOCK, "tg-rate-clock", "", "-", "v7.2", 0,
 	   "the contributions of groups go by the clock of the queue")
 FG_FEATURE(THROTTLE, "throttle", "group|task|task-early", "-", "v6.18", 1,
 	   "a group without quota stops at once, or each of its tasks on its return to user mode")

@@ -28,11 +28,6 @@ from pathlib import Path
 POLICY = Path(__file__).resolve().parent
 FAIR = POLICY.parent / "crates" / "fair"
 
-# Nothing reads these, and nothing has to: why.
-UNREAD = {
-    "tg-rate-clock": "fair: goes by the queue's clock in all presets (docs/spec/placement-new.md, 3.2)",
-}
-
 FEATURE = re.compile(
     r'FG_FEATURE\(\s*(?P<id>\w+),\s*"(?P<name>[^"]+)",\s*"(?P<values>[^"]*)",\s*"[^"]*",\s*"[^"]*",\s*(?P<ready>[01]),'
 )
@@ -178,8 +173,7 @@ def without_policy(features):
     lines = []
     for feature in features:
         if f"FG_{feature.id}" not in rust:
-            if feature.name not in UNREAD:
-                lines.append(f"{feature.name} is ready, but nothing reads it")
+            lines.append(f"{feature.name} is ready, but nothing reads it")
         elif not feature.is_named_in(tests):
             lines.append(f"{feature.name} is decided in crates/fair/src, but no test in crates/fair/tests names it")
     return lines

@@ -84,7 +84,7 @@ static u32 is_news(u64 value, u64 part)
  * update_tg_load_avg: the part of this CPU in the load of the whole group, and with group-shares in its runnable time, from
  * which follows how many tasks it has.
  *
- * DEVIATION: without tg-rate-clock the kernel measures the millisecond up to now, not up to the clock of the queue, which
+ * DEVIATION: before v7.2 (tg-rate-clock) the kernel measures the millisecond up to now, not up to the clock of the queue, which
  * stands still within an operation of the scheduler.
  */
 static void contribute(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg_cpu *g)

@@ -256,6 +256,25 @@ const DETAILS: &[Row] = &[
     ("server-revised",       "update_dl_entity update_dl_revised_wakeup", "spec-new 2.9", Only("real-time load")),
 ];
 
+/// Why there is no code for a feature that is not ready, as a clause.
+const NOT_READY: [(&str, &str); 2] = [
+    (
+        "tg-rate-clock",
+        "the clock of the queue and the current time are apart by what an operation of the scheduler has taken so far, of \
+         which the policy knows nothing; all presets go by the clock of the queue",
+    ),
+    (
+        "proxy",
+        "it takes CONFIG_SCHED_PROXY_EXEC, which is off in every preset, and mutexes of the kernel, on which no thread of a \
+         workload waits",
+    ),
+];
+
+/// Why the feature of this name is not ready, as a clause; `None` if it is.
+pub fn why_not_ready(name: &str) -> Option<&'static str> {
+    NOT_READY.iter().find(|row| row.0 == name).map(|row| row.1)
+}
+
 /// Where the feature of this name acts and where it is described; `None` if there is no such feature.
 pub fn feature_details(name: &str) -> Option<FeatureDetails> {
     let row = DETAILS.iter().find(|row| row.0 == name)?;
@@ -275,6 +294,14 @@ mod tests {
         let none: (Vec<&str>, Vec<&&str>) = (Vec::new(), Vec::new());
         assert_eq!((missing, unknown), none, "features without a row, rows without a feature");
         assert_eq!(rows.len(), features().len(), "a row twice");
+    }
+
+    #[test]
+    fn what_is_not_ready_says_why() {
+        for feature in features() {
+            assert_eq!(why_not_ready(feature.name).is_none(), feature.ready, "{}", feature.name);
+        }
+        assert!(NOT_READY.iter().all(|(name, _)| features().iter().any(|f| f.name == *name)));
     }
 
     /// What the specification of later releases describes says whether it shows in a run.

@@ -17,6 +17,7 @@ use std::fmt;
 
 use fairground_machine::nearest;
 
+use crate::feature_details::why_not_ready;
 use crate::ffi::{self, FeatureInfo, FgFeatures, FEATURES};
 use crate::presets::{self, Preset};
 use crate::timeline::{self, Release, TIMELINES};
@@ -435,8 +436,10 @@ fn honoured(id: usize, value: u8) -> Result<(), FairError> {
     if ffi::feature_ready(id as u32, u32::from(value)) {
         return Ok(());
     }
-    let needs = "policy code that this version does not have";
-    Err(FairError::NotReady { feature: FEATURES[id].name.into(), needs: needs.into() })
+    let name = FEATURES[id].name;
+    let why = why_not_ready(name).map_or(String::new(), |why| format!(": {why}"));
+    let needs = format!("policy code that this version does not have{why}");
+    Err(FairError::NotReady { feature: name.into(), needs })
 }
 
 fn unknown_preset(name: &str, text: &str) -> FairError {

@@ -45,7 +45,7 @@ mod why;
 mod world;
 
 pub use error::FairError;
-pub use feature_details::{feature_details, FeatureDetails, Visible};
+pub use feature_details::{feature_details, why_not_ready, FeatureDetails, Visible};
 pub use feature_diff::{feature_diff, FeatureChange};
 pub use features::{feature, features, relations, Features};
 pub use ffi::FeatureInfo;

@@ -202,7 +202,8 @@ fn a_release_without_a_preset_runs_as_the_nearest_and_says_so() {
     assert!(
         note("v7.4-si-first").starts_with("v7.4 has no preset and runs as v7.3; what changed after it is not known")
     );
-    assert_eq!(note("v7.3"), "");
+    assert_eq!(note("v7.3"), "v7.3 has these too, which have no effect yet: tg-rate-clock");
+    assert_eq!(note("v7.1"), "");
     assert_eq!(note("v6.13"), "");
     assert_eq!(note("v6.12"), "");
     assert_eq!(note("debian-6.12.117"), "");

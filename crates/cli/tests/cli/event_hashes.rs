@@ -94,7 +94,7 @@ fn runs_of_our_scheduler_are_as_recorded() {
 }
 
 /// Visible features for which no pair of runs was found that only they decide; unit tests of the policy do.
-const WITHOUT_A_RUN: [(&str, &str); 8] = [
+const WITHOUT_A_RUN: [(&str, &str); 7] = [
     ("llc-phys", "needs partitions within a cache"),
     ("weight-in-map", "needs partitions within a domain"),
     ("est-delayed", "needs a delayed sleeper that becomes real-time"),
@@ -102,7 +102,6 @@ const WITHOUT_A_RUN: [(&str, &str); 8] = [
     ("interval-reset", "six machines and four workloads of pinned and crowded tasks tried"),
     ("alb-gone", "five machines and five workloads of pinned and crowded tasks tried"),
     ("cache-packing", "needs several caches and asymmetric packing on one machine, which no preset has"),
-    ("tg-rate-clock", "seven machines and two workloads of groups tried"),
 ];
 
 /// What a run was, but for its scheduler, and its features and hash.

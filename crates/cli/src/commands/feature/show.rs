@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fairground_fair::{feature, feature_details, relations, release_changes, FairError, FeatureInfo};
+use fairground_fair::{feature, feature_details, relations, release_changes, why_not_ready, FairError, FeatureInfo};
 use serde_json::{json, Value};
 
 use super::{by_preset, changes, held, holders, ranges};
@@ -22,7 +22,7 @@ pub fn text(name: &str) -> Result<String, FairError> {
         [] => line("presets", &holders(id, f)),
         _ => held(id).iter().for_each(|(word, presets)| line("presets", &format!("{word}: {}", ranges(presets)))),
     }
-    line("ready", if f.ready { "yes" } else { "no: presets keep their values of it, which have no effect yet" });
+    line("ready", &ready(f.name));
     if let Some(details) = feature_details(f.name) {
         line("kernel", details.functions);
         if let Some(shows) = details.shows() {
@@ -38,6 +38,12 @@ pub fn text(name: &str) -> Result<String, FairError> {
     Ok(out)
 }
 
+fn ready(name: &str) -> String {
+    why_not_ready(name).map_or("yes".to_string(), |why| {
+        format!("no: presets keep their values of it, which have no effect yet; {why}")
+    })
+}
+
 pub fn document(name: &str) -> Result<Value, FairError> {
     let (id, f) = feature(name)?;
     let details = feature_details(f.name);
@@ -51,6 +57,7 @@ pub fn document(name: &str) -> Result<Value, FairError> {
         "since": f.since,
         "values": f.values,
         "ready": f.ready,
+        "why_not_ready": why_not_ready(f.name),
         "functions": functions,
         "spec": spec,
         "shows": details.and_then(|d| d.shows()),
