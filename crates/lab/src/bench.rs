@@ -137,6 +137,15 @@ pub struct BenchSpec {
     pub how: BenchConfig,
 }
 
+impl BenchSpec {
+    fn machine(&self) -> Result<Arc<Machine>, String> {
+        match self.hardware {
+            Hardware::Equal(cpus) => Ok(Arc::new(Machine::symmetric(cpus))),
+            Hardware::Preset(name) => Machine::preset(name).map(Arc::new).map_err(|e| e.to_string()),
+        }
+    }
+}
+
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchConfig {
@@ -204,13 +213,9 @@ pub enum BenchError {
 /// # Errors
 /// If there is no such row, or it cannot be run.
 pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -> Result<BenchRow, BenchError> {
-    let row = *ROWS.iter().find(|r| r.name == name).ok_or_else(|| BenchError::UnknownRow(name.into()))?;
+    let row = find(name)?;
     let failed = |problem: String| BenchError::Run { row: row.name.into(), problem };
-    let machine = match row.hardware {
-        Hardware::Equal(cpus) => Machine::symmetric(cpus),
-        Hardware::Preset(name) => Machine::preset(name).map_err(|e| failed(e.to_string()))?,
-    };
-    let machine = Arc::new(machine);
+    let machine = row.machine().map_err(failed)?;
     let run = |sim_s: f64, timed: bool| {
         measure_row(&machine, &row.load, sched, workers, sim_s, timed, row.how).map_err(failed)
     };
@@ -231,6 +236,22 @@ pub fn measure(name: &str, sched: &SchedSpec, workers: &Workers, seconds: f64) -
         sim_s: main.sim_s,
         wall_s: main.wall_s,
     })
+}
+
+/// One run of a row, `sim_s` virtual seconds long, in this process or in its worker: the same work each time, for
+/// tools that count instructions. Storms have their own length.
+///
+/// # Errors
+/// If there is no such row, or it cannot be run.
+pub fn run_once(name: &str, sched: &SchedSpec, workers: &Workers, sim_s: f64) -> Result<SpeedMeasurement, BenchError> {
+    let row = find(name)?;
+    let failed = |problem: String| BenchError::Run { row: row.name.into(), problem };
+    let machine = row.machine().map_err(failed)?;
+    measure_row(&machine, &row.load, sched, workers, sim_s, false, row.how).map_err(failed)
+}
+
+fn find(name: &str) -> Result<BenchSpec, BenchError> {
+    ROWS.into_iter().find(|r| r.name == name).ok_or_else(|| BenchError::UnknownRow(name.into()))
 }
 
 /// Virtual seconds of the first, short run.

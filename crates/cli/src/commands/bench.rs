@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Args, ValueEnum};
 use fairground_lab::bench::scale::{self, ScaleCell};
-use fairground_lab::bench::{measure, plot, BenchError, BenchRow, ROWS, SCHED, SCHEMA};
+use fairground_lab::bench::{measure, plot, run_once, BenchError, BenchRow, ROWS, SCHED, SCHEMA};
 use fairground_lab::tables::number;
 use fairground_run::sched_spec::SchedSpec;
 use miette::Report;
@@ -62,6 +62,9 @@ pub struct Bench {
     /// Measure this row, or this cell of the grid, in this process and print it as JSON
     #[arg(long, hide = true)]
     row: Option<String>,
+    /// Run the row once for this virtual time, s, and print what it did as JSON
+    #[arg(long, hide = true, requires = "row", value_name = "S", value_parser = parse_seconds)]
+    virtual_seconds: Option<f64>,
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -89,6 +92,10 @@ impl Bench {
     fn here(&self, row: &str, sched: &SchedSpec) -> Result<String, Failure> {
         let workers = self.workers.workers();
         let measured = match self.what {
+            What::Rows if self.virtual_seconds.is_some() => {
+                let sim_s = self.virtual_seconds.unwrap_or_default();
+                run_once(row, sched, &workers, sim_s).map(|run| json!(run))
+            }
             What::Rows => measure(row, sched, &workers, self.seconds).map(|row| json!(row)),
             What::Scale => scale::measure(row, sched, &workers, self.seconds).map(|cell| json!(cell)),
         };
