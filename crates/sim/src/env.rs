@@ -266,14 +266,15 @@ impl Env {
     /// Charges `n` units of work to `cpu` at its present speed; returns the ns it takes.
     pub fn charge(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
         let ns = match n {
-            0 => 0,
             1 => self.unit_price(cpu, kind),
+            0 => 0,
             n => self.price(cpu, kind, n),
         };
-        if cpu != self.cpu && self.cpus[cpu as usize].charged_ns == 0 {
+        let view = &mut self.cpus[cpu as usize];
+        if cpu != self.cpu && view.charged_ns == 0 {
             self.charged_others.push(cpu);
         }
-        self.cpus[cpu as usize].charged_ns += ns;
+        view.charged_ns += ns;
         self.work[kind as usize] += u64::from(n);
         ns
     }
@@ -289,12 +290,21 @@ impl Env {
         (ns * (1u64 << 20) as f64 / self.cpus[cpu as usize].speed_q20 as f64) as u64
     }
 
+    #[inline]
     fn unit_price(&mut self, cpu: CpuId, kind: SoftCost) -> u64 {
         let speed = self.cpus[cpu as usize].speed_q20;
-        if self.unit_prices[kind as usize].0 != speed {
-            self.unit_prices[kind as usize] = (speed, self.price(cpu, kind, 1));
+        let (at, ns) = self.unit_prices[kind as usize];
+        if at == speed {
+            return ns;
         }
-        self.unit_prices[kind as usize].1
+        self.new_unit_price(cpu, kind)
+    }
+
+    #[inline(never)]
+    fn new_unit_price(&mut self, cpu: CpuId, kind: SoftCost) -> u64 {
+        let ns = self.price(cpu, kind, 1);
+        self.unit_prices[kind as usize] = (self.cpus[cpu as usize].speed_q20, ns);
+        ns
     }
 
     /// For the engine and for tests of schedulers: whether acquiring a run-queue lock waits for its holder.
@@ -306,16 +316,21 @@ impl Env {
     /// The CPU of this call has just done one unit of `work` under the lock of a run queue: charges the wait for the
     /// lock and for its cache line.
     pub(crate) fn held_queue_lock(&mut self, queue: CpuId, work: SoftCost) {
+        let here = self.cpu;
+        if self.queue_locks.is_empty() {
+            return;
+        }
+        let work_ns = self.unit_price(here, work);
         let Some(lock) = self.queue_locks.get_mut(queue as usize) else { return };
-        let (here, clock) = (self.cpu, self.now + self.cpus[self.cpu as usize].charged_ns);
+        let view = &mut self.cpus[here as usize];
+        let clock = self.now + view.charged_ns;
         let line_ns = match lock.moves_to(here) {
             last if last == here => 0,
             last => self.lines.fetch(&self.machine, clock, last, here, 1),
         };
-        let work_ns = self.unit_price(here, work);
-        let wait_ns = self.queue_locks[queue as usize].hold(clock.saturating_sub(work_ns), work_ns + line_ns);
+        let wait_ns = lock.hold(clock.saturating_sub(work_ns), work_ns + line_ns);
         self.lines.traffic.queue_wait_ns += wait_ns;
-        self.cpus[here as usize].charged_ns += line_ns + wait_ns;
+        view.charged_ns += line_ns + wait_ns;
     }
 
     /// Reports that a task, none of whose CPUs is online, may use all CPUs of the machine from now on

@@ -210,6 +210,17 @@ impl Class {
             self.misplaced = 0;
             return;
         }
+        if let [kind] = &self.kinds[..] {
+            // CPUs of one capacity, and the level is where it was.
+            let (all, others) = (kind.all.one_up(true), kind.others.one_up(true));
+            if (kind.below == 0 || kind.others.room < wanted) && others.1 >= wanted {
+                let left_over = wanted - kind.others.room;
+                let beyond_below = kind.all.beyond - kind.others.beyond;
+                self.misplaced =
+                    u64::from(self.strays) + (all.0 - others.0).max(beyond_below.saturating_sub(left_over));
+                return;
+            }
+        }
         while self.is_full(wanted) {
             self.lower_level();
         }

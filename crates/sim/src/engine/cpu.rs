@@ -55,6 +55,8 @@ pub(crate) struct Cpu {
     /// The queued thread for which this idle CPU is being woken.
     pub promised: Option<TaskId>,
     pub tick_at: Time,
+    /// Time of its tick's event in the queue, void or not; `Time::MAX`: none.
+    pub tick_event: Time,
     pub tick_stopped: bool,
     pub timers: BinaryHeap<Reverse<Time>>,
     /// When the scheduler's own timer is due; `Time::MAX`: not set.
@@ -94,6 +96,7 @@ impl Cpu {
             nr_queued: 0,
             promised: None,
             tick_at: Time::MAX,
+            tick_event: Time::MAX,
             tick_stopped: false,
             timers: BinaryHeap::new(),
             sched_timer_at: Time::MAX,

@@ -5,7 +5,6 @@
 //! Effects with a wake happen at the instant; what the scheduler charges for it delays what follows.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_workload::{Amount, ClampOdds, GroupClamp, Mark, ObjId, Op, SchedAttr, SpecId};
@@ -36,7 +35,15 @@ pub(super) enum Flow {
 impl Engine {
     /// The current task's work is done: takes its steps until one takes time.
     pub(super) fn advance(&mut self, cpu: CpuId, task: TaskId) {
-        let program = Arc::clone(&self.tasks[task as usize].program);
+        let Some(program) = self.tasks[task as usize].program.take() else {
+            return self.fail_invariant(format!("{} takes a step within a step", self.name_of(task)));
+        };
+        self.take_steps(cpu, task, &program);
+        self.tasks[task as usize].program = Some(program);
+    }
+
+    #[inline]
+    fn take_steps(&mut self, cpu: CpuId, task: TaskId, program: &[Op]) {
         for _ in 0..INSTANT_STEPS_MAX {
             let t = &self.tasks[task as usize];
             let op = program.get(t.pc as usize).unwrap_or(&Op::Exit);
@@ -59,7 +66,7 @@ impl Engine {
                 Flow::Work if (free || t.recorded) && t.is_done(self.now) => {}
                 Flow::Work | Flow::Stop => return self.retime(cpu),
             }
-            if self.failure.is_some() || self.is_flagged(cpu) && !self.goes_on_at_once(task, &program) {
+            if self.failure.is_some() || self.is_flagged(cpu) && !self.goes_on_at_once(task, program) {
                 return self.retime(cpu);
             }
         }

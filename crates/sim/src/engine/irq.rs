@@ -212,12 +212,19 @@ impl Engine {
     /// Sets the next tick of a CPU.
     pub(super) fn arm_tick(&mut self, cpu: CpuId) {
         let at = (self.env.jiffies_at(self.now) + 1) * self.env.tick_ns();
-        self.cpus[cpu as usize].tick_at = at;
-        self.queue.push(at, EngineEvent::Tick(cpu));
+        let c = &mut self.cpus[cpu as usize];
+        c.tick_at = at;
+        // A tick that was stopped and restarted within its period finds its event.
+        if c.tick_event != at {
+            c.tick_event = at;
+            self.queue.push(at, EngineEvent::Tick(cpu));
+        }
     }
 
     pub(super) fn tick_fires(&mut self, cpu: CpuId) {
-        if self.cpus[cpu as usize].tick_at != self.now {
+        let c = &mut self.cpus[cpu as usize];
+        c.tick_event = Time::MAX;
+        if c.tick_at != self.now {
             return;
         }
         self.arm_tick(cpu);

@@ -381,7 +381,9 @@ impl Engine {
                 None => break self.ran_dry(limit),
             }
             self.instant();
-            self.deliver_events(&mut checker, observers);
+            if !self.events.is_empty() || self.steps.is_some() {
+                self.deliver_events(&mut checker, observers);
+            }
             if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 break Err(SimError::Stopped { at: self.now });
             }
@@ -469,8 +471,7 @@ impl Engine {
     fn instant(&mut self) {
         let (mut events, mut rescheds) = (0, 0);
         loop {
-            while self.queue.next_time() == Some(self.now) {
-                let what = self.queue.pop();
+            while let Some(what) = self.queue.pop_due() {
                 if self.is_large {
                     self.foresee();
                 }
@@ -490,7 +491,7 @@ impl Engine {
                     return;
                 }
             }
-            if self.queue.next_time() != Some(self.now) {
+            if !self.queue.has_due() {
                 break;
             }
         }
@@ -602,10 +603,19 @@ impl Engine {
         self.sched.foresee(cpu, task);
     }
 
+    #[inline]
     fn dispatch(&mut self, what: EngineEvent) {
         match what {
             EngineEvent::Cpu(cpu) => self.cpu_due(cpu),
             EngineEvent::Timer { cpu, task } => self.deliver(cpu, irq::Irq::Timer(task)),
+            what => self.dispatch_rarer(what),
+        }
+    }
+
+    #[inline(never)]
+    fn dispatch_rarer(&mut self, what: EngineEvent) {
+        match what {
+            EngineEvent::Cpu(_) | EngineEvent::Timer { .. } => {}
             EngineEvent::SchedTimer(cpu) => self.sched_timer_fires(cpu),
             EngineEvent::Device(i) => self.device_fires(i),
             EngineEvent::Frequency { domain, opp } => {
@@ -629,6 +639,7 @@ impl Engine {
     }
 
     /// Creates the initial threads. No CPU is charged for placing them: they exist from the start.
+    #[cold]
     fn start(&mut self) {
         self.started = Some(self.now);
         let workload = Arc::clone(&self.workload);
@@ -669,7 +680,7 @@ impl Engine {
         let class = self.class_of(&self.usable(&affinity));
         self.tasks.push(Task {
             spec,
-            program: Arc::clone(&template.program),
+            program: Some(Arc::clone(&template.program)),
             footprint_kib: template.footprint_kib,
             attr: template.attr,
             asked: template.affinity,

@@ -37,7 +37,8 @@ pub(crate) enum Wait {
 pub(crate) struct Task {
     pub spec: SpecId,
     /// Program and working set (KiB) of its spec: needed all the time, and there are as many specs as tasks may be.
-    pub program: Arc<[Op]>,
+    /// While the task takes its steps, the program is theirs: an atomic count for each would take longer than most.
+    pub program: Option<Arc<[Op]>>,
     pub footprint_kib: u32,
     pub attr: SchedAttr,
     /// What it asked for by sched_setaffinity, whatever its cpuset allows (user_cpus_ptr).
@@ -150,7 +151,7 @@ impl Task {
 pub(crate) fn unborn() -> Task {
     Task {
         spec: 0,
-        program: Arc::default(),
+        program: None,
         footprint_kib: 0,
         attr: SchedAttr::default(),
         asked: None,
