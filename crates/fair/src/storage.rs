@@ -136,7 +136,9 @@ impl<T> Pool<T> {
 
     /// The address of an element. Panics if there is no such element.
     pub fn ptr(&self, index: usize) -> *mut T {
-        self.chunks[index / CHUNK].ptr(index % CHUNK)
+        let chunk = &self.chunks[index / CHUNK];
+        // SAFETY: `grow_to` makes chunks of CHUNK elements.
+        unsafe { chunk.base.as_ptr().add(index % CHUNK) }
     }
 }
 
@@ -144,12 +146,14 @@ impl<T> Index<usize> for Pool<T> {
     type Output = T;
 
     fn index(&self, index: usize) -> &T {
-        &self.chunks[index / CHUNK][index % CHUNK]
+        // SAFETY: a live element; shared by the borrow of self.
+        unsafe { &*self.ptr(index) }
     }
 }
 
 impl<T> IndexMut<usize> for Pool<T> {
     fn index_mut(&mut self, index: usize) -> &mut T {
-        &mut self.chunks[index / CHUNK][index % CHUNK]
+        // SAFETY: a live element; exclusive by the borrow of self.
+        unsafe { &mut *self.ptr(index) }
     }
 }

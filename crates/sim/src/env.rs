@@ -159,6 +159,9 @@ pub struct Env {
     cpu: CpuId,
     hz: u32,
     tick_ns: u64,
+    /// [`Self::jiffies`] at `now`, and when that tick began.
+    jiffies: u64,
+    tick_from: Time,
     seed: u64,
     machine: Arc<Machine>,
     cpus: Vec<CpuView>,
@@ -201,6 +204,8 @@ impl Env {
             cpu: 0,
             hz,
             tick_ns: 1_000_000_000 / u64::from(hz),
+            jiffies: 0,
+            tick_from: 0,
             seed,
             lines: LineTransfers::new(&machine),
             queue_locks: Vec::new(),
@@ -240,7 +245,7 @@ impl Env {
 
     /// The jiffies counter: whole ticks since time 0.
     pub fn jiffies(&self) -> u64 {
-        self.now / self.tick_ns
+        self.jiffies
     }
 
     /// Whole ticks from time 0 to `time`.
@@ -290,8 +295,9 @@ impl Env {
         (ns * (1u64 << 20) as f64 / self.cpus[cpu as usize].speed_q20 as f64) as u64
     }
 
+    /// What one unit of work would take on `cpu` now, ns.
     #[inline]
-    fn unit_price(&mut self, cpu: CpuId, kind: SoftCost) -> u64 {
+    pub(crate) fn unit_price(&mut self, cpu: CpuId, kind: SoftCost) -> u64 {
         let speed = self.cpus[cpu as usize].speed_q20;
         let (at, ns) = self.unit_prices[kind as usize];
         if at == speed {
@@ -468,6 +474,11 @@ impl Env {
     /// Begins a call on `cpu` at `now`. For the engine and for tests of schedulers.
     pub fn begin(&mut self, now: Time, cpu: CpuId) {
         debug_assert!(self.requests.is_empty());
+        // Mostly still the tick of the call before.
+        if now.wrapping_sub(self.tick_from) >= self.tick_ns {
+            self.jiffies = now / self.tick_ns;
+            self.tick_from = self.jiffies * self.tick_ns;
+        }
         self.now = now;
         self.cpu = cpu;
     }

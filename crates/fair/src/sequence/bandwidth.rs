@@ -131,7 +131,12 @@ impl RunQueues {
 
     /// throttle_cfs_rq_work: the current task of `cpu`, which is about to return to user mode, leaves if that is planned and its group
     /// still is throttled. Whether it has left.
+    #[inline]
     pub fn throttle_current<H: Host>(&mut self, host: &mut H, cpu: usize) -> bool {
+        self.has_quotas() && self.throttle_limited(host, cpu)
+    }
+
+    fn throttle_limited<H: Host>(&mut self, host: &mut H, cpu: usize) -> bool {
         let Some(task) = self.world.curr(cpu).filter(|_| !self.rqs[cpu].resched) else { return false };
         let p = self.world.task(task);
         if p.flags & FG_TASK_THROTTLE_WORK == 0 || p.on_rq == 0 || p.flags & FG_TASK_DELAYED != 0 {

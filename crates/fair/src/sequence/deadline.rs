@@ -29,6 +29,15 @@ impl Block {
         block
     }
 
+    /// A block of one entry, in the memory of an emptied one.
+    fn first(entry: Entry, mut room: Vec<Entry>) -> Block {
+        if room.capacity() < FULL {
+            room.reserve_exact(FULL);
+        }
+        room.push(entry);
+        Block { entries: room, last_deadline: entry.deadline, min_vruntime: entry.vruntime }
+    }
+
     /// Updates the summary of the block.
     fn update(&mut self) {
         self.last_deadline = self.entries.last().map_or(i64::MIN, |e| e.deadline);
@@ -65,8 +74,7 @@ impl DeadlineQueue {
         let entry = Entry { deadline: deadline as i64, vruntime: vruntime as i64, task };
         let behind = self.blocks.iter().position(|b| b.last_deadline > entry.deadline);
         let Some(at) = behind.or(self.blocks.len().checked_sub(1)) else {
-            self.blocks.push(Block::of(&[entry], std::mem::take(&mut self.spare)));
-            return;
+            return self.blocks.push(Block::first(entry, std::mem::take(&mut self.spare)));
         };
         self.blocks[at].insert(entry);
         if self.blocks[at].entries.len() == FULL {
@@ -132,6 +140,9 @@ impl DeadlineQueue {
             return;
         }
         self.blocks[at].update();
+        if self.blocks.len() == 1 {
+            return;
+        }
         for left in [Some(at), at.checked_sub(1)].into_iter().flatten() {
             self.join(left);
         }

@@ -256,7 +256,14 @@ impl RunQueues {
 
     /// The current task of `cpu` returns to user mode: a scan of sched-cache that its tick has planned is made. Not if
     /// another task is to run first.
+    #[inline]
     pub fn return_to_user<H: Host>(&mut self, host: &mut H, cpu: usize) {
+        if self.world.sys().feat.value[FG_SCHED_CACHE] != 0 {
+            self.make_planned_scan(host, cpu);
+        }
+    }
+
+    fn make_planned_scan<H: Host>(&mut self, host: &mut H, cpu: usize) {
         let Some(task) = self.world.curr(cpu).filter(|_| !self.rqs[cpu].resched) else { return };
         let p = self.world.task(task);
         let runs = p.on_rq != 0 && p.flags & FG_TASK_DELAYED == 0;

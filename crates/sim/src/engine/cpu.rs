@@ -162,7 +162,7 @@ impl Engine {
 
     /// Adds overhead of the engine's own.
     pub(super) fn charge(&mut self, cpu: CpuId, kind: SoftCost) {
-        let ns = self.env.price(cpu, kind, 1);
+        let ns = self.env.unit_price(cpu, kind);
         self.add_overhead(cpu, ns);
     }
 
