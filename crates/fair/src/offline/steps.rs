@@ -27,6 +27,8 @@ pub enum StepKind {
     Yield,
     /// A picked task becomes current.
     SetNext,
+    /// A task becomes current again, whose properties have changed.
+    SetAgain,
     /// The CPU goes idle.
     Idle,
 }
@@ -125,6 +127,7 @@ impl PolicySandbox {
                 queues.world.yield_now(cpu);
             }
             StepKind::SetNext => queues.set_next_fair(cpu, task, true),
+            StepKind::SetAgain => queues.set_next_fair(cpu, task, false),
             StepKind::Idle => queues.world.update_idle_core(cpu),
         }
         // The host does not hear of a lazy request, which interrupts nobody.
@@ -210,6 +213,21 @@ mod tests {
             shown.step(&step(StepKind::Requeue, 1, 0));
             assert_eq!(shown.task_mut(0).vruntime > 0, charged, "{features}");
             assert_eq!(shown.task_mut(1).flags & FG_TASK_DELAYED, 0, "{features}");
+        }
+    }
+
+    #[test]
+    fn from_v70_on_only_a_pick_begins_a_protection() {
+        let vprot = |features: &str, kind| {
+            let mut shown = two(features);
+            shown.point(0, &Pointers::default());
+            shown.task_mut(1).vprot = 7 * MS;
+            shown.step(&StepInput { queued: vec![0, 1], ..step(kind, 1, 0) });
+            shown.task_mut(1).vprot
+        };
+        for (features, again) in [("fair:v6.19", 3), ("fair:v7.0", 7), ("fair:v7.2", 7)] {
+            assert_eq!(vprot(features, StepKind::SetNext), 3 * MS, "{features}");
+            assert_eq!(vprot(features, StepKind::SetAgain), again * MS, "{features}");
         }
     }
 

@@ -111,6 +111,7 @@ struct ks_walk {
 #define KS_STEP_YIELD 5
 #define KS_STEP_SET_NEXT 6
 #define KS_STEP_IDLE 7		/* the idle task becomes current */
+#define KS_STEP_SET_AGAIN 8	/* set_next_entity() of a task that was not picked: its properties have changed (from v7.0 on) */
 
 struct ks_step {
 	s32 cpu;

@@ -8,6 +8,7 @@
 
 use fairground_fair::ffi::*;
 use fairground_fair::{avg_vruntime, Pointers, PolicySandbox, StepInput, StepKind};
+use fairground_machine::CpuId;
 
 use super::left::{compare, LeftValue, Values};
 use super::state::{State, Step};
@@ -68,6 +69,9 @@ impl Steps {
         }
         let Some(input) = input else { return Some(Err(Grouped)) };
         let before = ours(sandbox, &input);
+        if input.kind == StepKind::SetNext {
+            slices_beside(kernel, sandbox, step.cpu);
+        }
         let done = sandbox.step(&input);
         let mut left = Vec::new();
         let (theirs, ours) = (theirs(kernel, sandbox, &input), ours(sandbox, &input));
@@ -94,7 +98,7 @@ fn function(kind: StepKind) -> &'static str {
         StepKind::Wakeup => "check_preempt_wakeup_fair",
         StepKind::Tick => "task_tick_fair",
         StepKind::Yield => "yield_task_fair",
-        StepKind::SetNext => "set_next_entity",
+        StepKind::SetNext | StepKind::SetAgain => "set_next_entity",
         StepKind::Idle => "update_idle_core",
     }
 }
@@ -122,16 +126,25 @@ fn input(
     Some(StepInput { cpu, task, kind, flags, resched: resched & !LAZY != 0, queued, jiffies })
 }
 
-/// Whether the task is where the step needs it. From v7.3 on set_next_entity() comes when it has left the tree already.
+/// Whether the task is where the step needs it.
 fn is_whole(sandbox: &PolicySandbox, input: &StepInput) -> bool {
     let (queued, current) = (input.queued.contains(&input.task), sandbox.pointers(input.cpu).curr == Some(input.task));
     match input.kind {
-        StepKind::SetNext | StepKind::Requeue => queued,
+        StepKind::SetNext | StepKind::SetAgain | StepKind::Requeue => queued,
         StepKind::Dequeue => queued || current,
         StepKind::Tick | StepKind::Yield => current,
         StepKind::Enqueue => !queued && !current,
         StepKind::Wakeup | StepKind::Idle => true,
     }
+}
+
+/// set_protect_slice() reads the slices of the queue when the task has left the tree. What the tree has for the shortest one
+/// depends on its shape (`read_slices` in `kernel/arch/kernel/read.c`), so it is read from there.
+fn slices_beside(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
+    let mut after = sandbox.cpu_mut(cpu).clone();
+    kernel.cpu(cpu, &mut after);
+    let queue = &mut sandbox.cpu_mut(cpu).fair;
+    (queue.min_slice, queue.max_slice) = (after.fair.min_slice, after.fair.max_slice);
 }
 
 /// What the sandbox has now, by object.

@@ -282,6 +282,7 @@ fn queue_step(step: &KsStep) -> Option<Step> {
         KS_STEP_TICK => StepKind::Tick,
         KS_STEP_YIELD => StepKind::Yield,
         KS_STEP_SET_NEXT => StepKind::SetNext,
+        KS_STEP_SET_AGAIN => StepKind::SetAgain,
         KS_STEP_IDLE => StepKind::Idle,
         _ => return None,
     };

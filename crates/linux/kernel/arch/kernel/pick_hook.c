@@ -105,13 +105,17 @@ static struct sched_entity *hook_pick_next_entity(const char *caller, struct cfs
 
 /* ---- what makes an entity the current one ----------------------------------------------------------------------- */
 
-static bool set_next_begins(struct cfs_rq *cfs_rq, struct sched_entity *se, struct ks_step *step)
+/* Where the tree's set_next_task_fair() protects the task after this call, watch.c reports the step. */
+static bool set_next_begins(struct cfs_rq *cfs_rq, struct sched_entity *se, u32 kind, struct ks_step *step)
 {
 	struct rq *rq = rq_of(cfs_rq);
 
+#ifdef KS_HAS_SE_H_LOAD
+	return false;
+#endif
 	if (!ks_host->stepping || cfs_rq != &rq->cfs)
 		return false;
-	*step = (struct ks_step){ .cpu = cpu_of(rq), .task = buddy_number(se), .kind = KS_STEP_SET_NEXT };
+	*step = (struct ks_step){ .cpu = cpu_of(rq), .task = buddy_number(se), .kind = kind };
 	ks_call(stepping, step);
 	return true;
 }
@@ -119,7 +123,7 @@ static bool set_next_begins(struct cfs_rq *cfs_rq, struct sched_entity *se, stru
 static void hook_set_next_entity_2(const char *caller, struct cfs_rq *cfs_rq, struct sched_entity *se)
 {
 	struct ks_step step;
-	bool watched = set_next_begins(cfs_rq, se, &step);
+	bool watched = set_next_begins(cfs_rq, se, KS_STEP_SET_NEXT, &step);
 
 	tree_set_next_entity_2(cfs_rq, se);
 	if (watched)
@@ -129,7 +133,7 @@ static void hook_set_next_entity_2(const char *caller, struct cfs_rq *cfs_rq, st
 static void hook_set_next_entity_3(const char *caller, struct cfs_rq *cfs_rq, struct sched_entity *se, bool first)
 {
 	struct ks_step step;
-	bool watched = set_next_begins(cfs_rq, se, &step);
+	bool watched = set_next_begins(cfs_rq, se, first ? KS_STEP_SET_NEXT : KS_STEP_SET_AGAIN, &step);
 
 	tree_set_next_entity_3(cfs_rq, se, first);
 	if (watched)

@@ -272,11 +272,38 @@ static void read_average(const struct cfs_rq *cfs_rq, struct fg_queue *to)
 #endif
 }
 
+/*
+ * As cfs_rq_min_slice() and cfs_rq_max_slice() have them, 0 for an empty queue. Not always those of what is queued: from
+ * v6.12 to v7.2, 7.2.7 of its stable tree, a rotation of the tree copies min_vruntime alone and leaves the slices out of date.
+ */
+static void read_slices(const struct cfs_rq *cfs_rq, struct fg_queue *to)
+{
+#ifdef KS_HAS_MIN_SLICE
+	const struct sched_entity *curr = cfs_rq->curr;
+	const struct rb_node *root = cfs_rq->tasks_timeline.rb_root.rb_node;
+	u64 shortest = U64_MAX, longest = 0;
+
+	if (curr && curr->on_rq)
+		shortest = longest = curr->slice;
+	if (root) {
+		const struct sched_entity *se = rb_entry(root, struct sched_entity, run_node);
+
+		shortest = min(shortest, se->min_slice);
+#ifdef KS_HAS_MAX_SLICE
+		longest = max(longest, se->max_slice);
+#endif
+	}
+	to->min_slice = shortest == U64_MAX ? 0 : shortest;
+	to->max_slice = longest;
+#endif
+}
+
 static void read_fair_queue(const struct cfs_rq *cfs_rq, struct fg_queue *to)
 {
 	to->load_weight = scale_load_down(cfs_rq->load.weight);
 	to->min_vruntime = vruntime_base(cfs_rq);
 	read_average(cfs_rq, to);
+	read_slices(cfs_rq, to);
 }
 
 /* Entities of a queue, a group being one. */

@@ -355,6 +355,19 @@ static void watch_yield(struct rq *rq)
 		step_ends(&step, rq);
 }
 
+#ifdef KS_HAS_SE_H_LOAD
+/* A flat queue: the task leaves the tree before set_next_entity() and is protected after it. */
+static void watch_set_next(struct rq *rq, struct task_struct *p, bool first)
+{
+	struct ks_step step;
+	bool told = step_begins(&step, rq, p, first ? KS_STEP_SET_NEXT : KS_STEP_SET_AGAIN, 0);
+
+	watched[0].tree.set_next_task(rq, p, first);
+	if (told)
+		step_ends(&step, rq);
+}
+#endif
+
 static struct sched_class tree_idle_class;
 
 static void watch_idle(struct rq *rq, struct task_struct *next, bool first)
@@ -384,4 +397,7 @@ void ks_watch_classes(void)
 	watched[0].class->wakeup_preempt = watch_preempt;
 	watched[0].class->task_tick = watch_tick;
 	watched[0].class->yield_task = watch_yield;
+#ifdef KS_HAS_SE_H_LOAD
+	watched[0].class->set_next_task = watch_set_next;
+#endif
 }
