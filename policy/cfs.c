@@ -8,6 +8,8 @@
 /* ns; each times tunable_factor(). */
 #define CFS_LATENCY 6000000ull
 #define CFS_MIN_GRANULARITY 750000ull
+/* ns, whatever the number of CPUs. */
+#define CFS_IDLE_MIN_GRANULARITY 750000ull
 #define CFS_WAKEUP_GRANULARITY 1000000ull
 /* That many tasks share one latency; with more the period grows. */
 #define CFS_NR_LATENCY 8
@@ -26,6 +28,27 @@ static u64 nr_entities(const struct fg_cpu *rq, const struct fg_task *p)
 	const struct fg_tg_cpu *g = group_of(rq, p);
 
 	return g ? g->h_nr_running - (u32)g->nr_nested : rq->h_nr_running - (u32)rq->nr_nested;
+}
+
+/*
+ * sched_idle_cfs_rq: nothing is queued beside what is SCHED_IDLE. DEVIATION: by tasks, so that a group without cpu.idle which has
+ * only SCHED_IDLE tasks counts as idle.
+ */
+static u32 queue_is_idle(const struct fg_cpu *rq, const struct fg_task *p)
+{
+	const struct fg_tg_cpu *g = group_of(rq, p);
+
+	if (g)
+		return g->h_nr_running && g->idle_h_nr_running == g->h_nr_running;
+	return rq->h_nr_running && rq->idle_h_nr_running == rq->h_nr_running;
+}
+
+/* The shortest slice of p, ns. */
+static u64 min_granularity(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (feat(sys, FG_IDLE_SLICE) && p->policy == FG_SCHED_IDLE && !queue_is_idle(rq, p))
+		return CFS_IDLE_MIN_GRANULARITY;
+	return CFS_MIN_GRANULARITY * tunable_factor(sys);
 }
 
 /* The number of entities that share a period: since v5.13 all tasks of the CPU, before the entities of p's queue. */
@@ -52,7 +75,7 @@ static u64 sched_slice(const struct fg_sys *sys, const struct fg_cpu *rq, const 
 	for_each_group_of(g, rq, p)
 		slice = share_of(const_queue_of(rq, &g->entity), &g->entity, slice);
 	if (feat(sys, FG_BASE_SLICE))
-		slice = max_u64(slice, CFS_MIN_GRANULARITY * tunable_factor(sys));
+		slice = max_u64(slice, min_granularity(sys, rq, p));
 	return slice;
 }
 
@@ -71,6 +94,14 @@ static void cfs_update_min_vruntime(struct fg_queue *q, const struct fg_task *cu
 	q->min_vruntime = vruntime_max(q->min_vruntime, v);
 }
 
+/* What a sleeper is placed behind the others at most, ns of virtual time. */
+static u64 sleeper_credit(const struct fg_sys *sys, const struct fg_task *p)
+{
+	u32 is_less = feat(sys, FG_IDLE_SLICE) && p->policy == FG_SCHED_IDLE;
+
+	return (is_less ? CFS_MIN_GRANULARITY : CFS_LATENCY) * tunable_factor(sys) / 2;
+}
+
 /* A sleeper gets half a latency of credit, but what it had left if that is less; a child starts a slice behind. */
 static u64 place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, const struct fg_task *p, u32 initial)
 {
@@ -79,7 +110,7 @@ static u64 place_entity(const struct fg_sys *sys, const struct fg_cpu *rq, const
 	if (initial)
 		v += calc_delta_fair(sys, sched_slice(sys, rq, p), p);
 	else
-		v -= CFS_LATENCY * tunable_factor(sys) / 2;
+		v -= sleeper_credit(sys, p);
 	return vruntime_max(p->vruntime, v);
 }
 

@@ -300,6 +300,8 @@ FG_FEATURE(CACHE_PACKING, "cache-packing", "", "-", "-", 1, "sched-cache yields 
 FG_FEATURE(RQ, "rq", "cfs|eevdf|eevdf612", "-", "v2.6.23", 1, "the run queue of fair tasks")
 FG_FEATURE(BASE_SLICE, "base-slice", "", "-", "v5.13", 1,
 	   "a slice of CFS is never shorter than the minimum granularity")
+FG_FEATURE(IDLE_SLICE, "idle-slice", "", "-", "v5.16", 1,
+	   "with CFS a SCHED_IDLE task beside others has a shorter minimum slice, and less credit for its sleep")
 FG_FEATURE(SLICE_700, "slice-700", "", "-", "v6.15", 1, "the base slice of EEVDF is 0.70 ms, not 0.75 (6.12 stable)")
 FG_FEATURE(SYNC_DELAYED, "sync-delayed", "", "-", "v6.15", 1,
 	   "a sync waker is alone on its CPU if all others there are delayed sleepers (6.12 stable)")

@@ -478,6 +478,33 @@ TEST(a_base_slice_is_no_shorter_than_the_minimum)
 	CHECK_EQ(sched_slice(&sys, rq, &a), 24 * MS * 1024 / 1039);
 }
 
+/* v5.16. Eight CPUs: a sleeper has 12 ms of credit; SCHED_IDLE, half of the minimum of 3 ms, and 0.75 ms as its minimum beside others. */
+TEST(idle_tasks_have_shorter_slices_and_less_credit)
+{
+	struct fg_task a, p;
+	u32 on;
+
+	for (on = 0; on < 2; on++) {
+		queue();
+		sys.feat.value[FG_BASE_SLICE] = 1;
+		sys.feat.value[FG_IDLE_SLICE] = (u8)on;
+		a = task(1, 1000 * MS);
+		p = task(2, 0);
+		p.weight = 3;
+		p.policy = FG_SCHED_IDLE;
+		enqueue(&a);
+		run(&a);
+		rq->fair.min_vruntime = 1000 * MS;
+		CHECK_EQ(place_entity(&sys, rq, &a, 0), 1000 * MS);
+		CHECK_EQ(place_entity(&sys, rq, &p, 0), on ? 1000 * MS - 3 * MS / 2 : 988 * MS);
+		rq->h_nr_running = 2;
+		rq->idle_h_nr_running = 1;
+		CHECK_EQ(sched_slice(&sys, rq, &p), on ? 3 * MS / 4 : 3 * MS);
+		rq->idle_h_nr_running = 2;
+		CHECK_EQ(sched_slice(&sys, rq, &p), 3 * MS);
+	}
+}
+
 TEST(ticks_refresh_signals_and_flags)
 {
 	struct fg_task a;
@@ -581,6 +608,7 @@ int main(void)
 	RUN(sleep_keeps_the_vruntime_and_only_wakeups_are_placed);
 	RUN(a_slice_counts_the_task_that_is_to_come);
 	RUN(a_base_slice_is_no_shorter_than_the_minimum);
+	RUN(idle_tasks_have_shorter_slices_and_less_credit);
 	RUN(ticks_refresh_signals_and_flags);
 	RUN(yield_with_company);
 	RUN(a_new_weight_changes_the_load_at_once);

@@ -219,6 +219,7 @@ const DETAILS: &[Row] = &[
 
     ("rq",                   "pick_next_task_fair pick_eevdf place_entity", "spec 9", Unmarked),
     ("base-slice",           "sched_slice", "spec 10.4", Unmarked),
+    ("idle-slice",           "sched_slice place_entity", "spec 9.1", Unmarked),
     ("slice-700",            "update_sysctl", "spec-new 2.4", Yes),
     ("sync-delayed",         "wake_affine_idle", "spec-new 4", Yes),
     ("pick-buddy",           "pick_next_entity", "spec-new 2.2", Yes),

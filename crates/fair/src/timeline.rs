@@ -176,6 +176,7 @@ pub const TIMELINES: &[(&str, &str)] = &[
 
     ("rq",                "v6.6=eevdf v6.12=eevdf612"),
     ("base-slice",        "v5.13=1"),
+    ("idle-slice",        "v5.16=1"),
     ("newidle-pending",   "v5.15=1"),
     ("ilb-one-of",        "v5.12=1"),
     ("nohz-next-kick",    "v5.16=1"),
