@@ -858,6 +858,7 @@ u64 fg_cpu_util_boost(const struct fg_sys *sys, const struct fg_cpu *rq);
 #define FG_DEQUEUE_DELAYED 4	/* with SLEEP: p is FG_TASK_DELAYED, and stays no longer */
 #define FG_DEQUEUE_CLASS 8	/* with DELAYED: because p leaves the fair class, not because it was picked */
 #define FG_DEQUEUE_SPECIAL 16	/* with SLEEP: it does not stay, delayed */
+#define FG_DEQUEUE_SAVE 32	/* it comes back at once to where it was: the caller leaves min_vruntime as it is */
 
 /* V of a queue (spec 9.2), rounded down: up to here a vruntime is eligible. After fg_update_curr. */
 u64 fg_avg_vruntime(const struct fg_queue *q);

@@ -232,6 +232,15 @@ mod tests {
     }
 
     #[test]
+    fn with_cfs_the_queue_waits_for_a_task_that_comes_back_at_once() {
+        for (flags, min) in [(0, 10), (FG_DEQUEUE_SAVE, 0)] {
+            let mut shown = two("fair:v6.3");
+            shown.step(&step(StepKind::Dequeue, 1, flags));
+            assert_eq!(shown.cpu_mut(0).fair.min_vruntime, min * MS);
+        }
+    }
+
+    #[test]
     fn an_enqueued_task_is_placed_at_the_average() {
         let mut shown = two("fair:debian-6.12.117");
         shown.step(&step(StepKind::Enqueue, 2, FG_ENQUEUE_WAKEUP));

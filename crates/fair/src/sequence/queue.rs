@@ -93,7 +93,9 @@ impl RunQueues {
             self.insert_queued(cpu, task);
         }
         self.world.dequeue_next_balance(cpu, was_sched_idle, host.jiffies());
-        self.update_min_vruntime(cpu, self.world.competes_in(task));
+        if flags & FG_DEQUEUE_SAVE == 0 {
+            self.update_min_vruntime(cpu, self.world.competes_in(task));
+        }
         host.signals_updated(&self.world, cpu, Some(task));
     }
 

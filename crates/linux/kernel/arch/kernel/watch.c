@@ -285,6 +285,8 @@ static u32 fg_dequeue_flags(const struct task_struct *p, int flags)
 		to |= FG_DEQUEUE_SLEEP;
 	if (task_on_rq_migrating(p))
 		to |= FG_DEQUEUE_MOVE;
+	if ((flags & (DEQUEUE_SAVE | DEQUEUE_MOVE)) == DEQUEUE_SAVE)
+		to |= FG_DEQUEUE_SAVE;
 #ifdef DEQUEUE_DELAYED
 	if (flags & DEQUEUE_DELAYED)
 		to |= FG_DEQUEUE_DELAYED;
