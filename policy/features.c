@@ -30,7 +30,7 @@ u32 fg_feature_ready(u32 id, u32 value)
 	case FG_UTIL_EST:
 		return value <= FG_UTIL_EST_V68;
 	case FG_PELT_SUM:
-		return value <= FG_PELT_SUM_FLOOR;
+		return value <= FG_PELT_SUM_AVERAGE_FLOOR;
 	case FG_NUMA_IMB:
 		return value <= FG_NUMA_IMB_LLC;
 	case FG_ASYM_PRIO:

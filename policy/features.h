@@ -136,9 +136,10 @@ FG_FEATURE(EST_STALE, "est-stale", "", "-", "v6.12", 1,
 	   "a sleeper's estimate learns before its utilization takes in the time since its last update")
 FG_FEATURE(NEWTASK_W1024, "newtask-w1024", "", "-", "<=v6.8", 1,
 	   "the initial utilization of a task uses a weight 1024 times too large")
-FG_FEATURE(PELT_SUM, "pelt-sum", "own|average|floor", "-", "v5.14", 1,
-	   "when averages leave a queue its sums lose as much; or are made anew from the averages; or keep what those "
-	   "need")
+FG_FEATURE(
+	PELT_SUM, "pelt-sum", "own|average|floor|average-floor", "-", "v5.14", 1,
+	"when averages leave a queue its sums lose as much; or are made anew from the averages; or keep what those "
+	"need; or are made anew, but the utilization of tasks that woke elsewhere keeps what is needed (5.10 stable)")
 FG_FEATURE(MIGRATE_LAG, "migrate-lag", "", "-", "v6.0", 1,
 	   "a task woken away from an idle CPU decays for the time that CPU's clock stood")
 FG_FEATURE(RUNNABLE_BOOST, "runnable-boost", "", "-", "v6.5", 1,

@@ -75,6 +75,7 @@ struct fg_features {
 #define FG_PELT_SUM_OWN 0
 #define FG_PELT_SUM_AVERAGE 1
 #define FG_PELT_SUM_FLOOR 2
+#define FG_PELT_SUM_AVERAGE_FLOOR 3
 #define FG_UTIL_EST_EWMA 0
 #define FG_UTIL_EST_FASTUP 1
 #define FG_UTIL_EST_V68 2

@@ -130,20 +130,36 @@ static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight)
 }
 
 /*
+ * At least what avg needs. The kernel compares 32 bits of both: a load of some 90 thousand (as many tasks, or two of nice -20)
+ * loses what is above them.
+ */
+static u64 sum_above_floor(u64 sum, u64 avg)
+{
+	return max_u64((u32)sum, (u32)(avg * PELT_MIN_DIVIDER));
+}
+
+/*
  * What sum becomes after something has been taken off it and its average, which is avg now (spec 2.4). Averages are rounded one
- * by one, so sum may be less than avg needs, and be gone before it. The kernel compares 32 bits of both: a load of some 90
- * thousand (as many tasks, or two of nice -20) loses what is above them.
+ * by one, so sum may be less than avg needs, and be gone before it.
  */
 static u64 sum_left(const struct fg_sys *sys, u64 sum, u64 avg, u32 divider)
 {
 	switch (feat(sys, FG_PELT_SUM)) {
 	case FG_PELT_SUM_AVERAGE:
+	case FG_PELT_SUM_AVERAGE_FLOOR:
 		return avg * divider;
 	case FG_PELT_SUM_FLOOR:
-		return max_u64((u32)sum, (u32)(avg * PELT_MIN_DIVIDER));
+		return sum_above_floor(sum, avg);
 	default:
 		return sum;
 	}
+}
+
+/* The same of the utilization of tasks that woke elsewhere. */
+static u64 util_sum_removed(const struct fg_sys *sys, u64 sum, u64 avg, u32 divider)
+{
+	return feat(sys, FG_PELT_SUM) == FG_PELT_SUM_AVERAGE_FLOOR ? sum_above_floor(sum, avg)
+								   : sum_left(sys, sum, avg, divider);
 }
 
 /* Averages of tasks that left by a wakeup elsewhere go off those of their queue. */
@@ -154,7 +170,7 @@ static void remove_averages(const struct fg_sys *sys, struct fg_avg *sa, u64 loa
 	sa->load_avg = pos_sub(sa->load_avg, load);
 	sa->load_sum = sum_left(sys, pos_sub(sa->load_sum, load * divider), sa->load_avg, divider);
 	sa->util_avg = pos_sub(sa->util_avg, util);
-	sa->util_sum = sum_left(sys, pos_sub(sa->util_sum, util * divider), sa->util_avg, divider);
+	sa->util_sum = util_sum_removed(sys, pos_sub(sa->util_sum, util * divider), sa->util_avg, divider);
 	sa->runnable_avg = pos_sub(sa->runnable_avg, runnable);
 	sa->runnable_sum = sum_left(sys, pos_sub(sa->runnable_sum, runnable * divider), sa->runnable_avg, divider);
 }

@@ -474,6 +474,23 @@ TEST(what_leaves_with_a_task_leaves_the_sums_that_a_release_has)
 	}
 }
 
+/* 5.10 stable: sums are made anew, but of utilization removed by wakeups elsewhere the queue keeps what its average needs. */
+TEST(removed_utilization_keeps_the_floor_where_other_sums_are_made_anew)
+{
+	const u64 divider = PELT_MIN_DIVIDER + 500;
+	const struct fg_avg *cfs = &cpus[0].cfs;
+	struct fg_task p = of_queue(FG_PELT_SUM_AVERAGE_FLOOR, 300, divider - 1000);
+
+	cpus[0].removed_load = cpus[0].removed_util = cpus[0].removed_runnable = 100;
+	apply_removed(&sys, &cpus[0]);
+	CHECK_EQ(cfs->util_avg, 200);
+	CHECK_EQ(cfs->load_sum, 200 * divider);
+	CHECK_EQ(cfs->runnable_sum, 200 * divider);
+	CHECK_EQ(cfs->util_sum, 200ull * PELT_MIN_DIVIDER);
+	detach_entity_load_avg(&sys, &cpus[0], &p);
+	CHECK_EQ(cfs->util_sum, 100 * divider);
+}
+
 /* A weight that changes takes the old load off in the same way, and puts the new one on: 100 go and 200 come. */
 TEST(a_reweighted_tasks_load_leaves_the_floor)
 {
@@ -984,6 +1001,7 @@ int main(void)
 	RUN(the_estimate_rises_at_once_and_falls_by_quarters);
 	RUN(attach_and_detach_are_exact);
 	RUN(what_leaves_with_a_task_leaves_the_sums_that_a_release_has);
+	RUN(removed_utilization_keeps_the_floor_where_other_sums_are_made_anew);
 	RUN(a_reweighted_tasks_load_leaves_the_floor);
 	RUN(a_very_large_load_loses_what_is_above_32_bits);
 	RUN(removed_averages_go_off_once);
