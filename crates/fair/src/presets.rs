@@ -69,7 +69,7 @@ pub static PRESETS: [Preset; 38] = [
         release: Release { major: 5, minor: 10 },
         kind: Kind::Stable { point: 262 },
         changes: "ufc=1 ufc-thermal=1 cap-inversion=1 uclamp-fit=0 kthread-fit=1 fig-allowed=1 pinned-no-misfit=1 \
-                    uclamp-idle-own=1 uclamp-protect=1 uclamp-reinc=1 est-lsb=0 est-leaves-first=1 pelt-sum=average \
+                    uclamp-idle-own=1 uclamp-protect=1 uclamp-reinc=1 est-lsb=0 est-leaves-first=1 pelt-sum=average-floor \
                     tg-load-sum=1 feec-stale-uclamp=1 feec-trivial=minimum em-cost=scaled \
                     freq-hold=v511 freq-limits-count=0 \
                     lb-kthread=1 load-nowrap=1 newidle-stats=0 ilb-one-of=1 base-slice=1",
