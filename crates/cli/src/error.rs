@@ -20,6 +20,17 @@ pub enum End {
     ConditionHeld,
 }
 
+impl End {
+    /// The end after `--fail-if`: prints a line for each condition that held. A run that failed weighs more.
+    pub fn unless_held(self, held: &[String]) -> End {
+        held.iter().for_each(|line| crate::output::complain(line));
+        match (self, held.is_empty()) {
+            (End::Done, false) => End::ConditionHeld,
+            (end, _) => end,
+        }
+    }
+}
+
 /// Why a command fails.
 #[derive(Debug)]
 pub enum Failure {

@@ -4,6 +4,8 @@
 //! more than 2 % worse. Without `%`, it is the mean of test in the metric's own unit: `wakeup_latency_p99_us>500`.
 //! Comparisons: `<`, `<=`, `>`, `>=`. A change from a base of 0 counts as infinitely better or worse. With several
 //! tests the condition holds if it holds for any of them.
+//!
+//! `kernel agree` has the same form over its own metrics ([`crate::conformance::agree::Gate`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,19 +48,21 @@ const COMPARISONS: [(&str, Comparison); 4] = [
 pub enum FailIfError {
     /// The text does not parse.
     #[error("--fail-if {text:?}: {problem}")]
-    #[diagnostic(help("write METRIC<NUMBER or METRIC<NUMBER%, with one of < <= > >=, for example ops_per_sec<-2%"))]
+    #[diagnostic(help("write METRIC<NUMBER or METRIC<NUMBER%, with one of < <= > >="))]
     Syntax {
         /// The condition, as typed.
         text: String,
         /// Description of the error.
         problem: String,
     },
-    /// The workload does not report the metric.
-    #[error("--fail-if {text:?}: this workload does not report metric {metric:?}")]
+    /// The workload or command does not report the metric.
+    #[error("--fail-if {text:?}: {reporter} does not report metric {metric:?}")]
     #[diagnostic(help("{help}"))]
     UnknownMetric {
         /// The condition, as typed.
         text: String,
+        /// What reports metrics, e.g. `this workload`.
+        reporter: &'static str,
         /// Name of the metric.
         metric: String,
         /// The nearest name, and the names of all metrics.
@@ -107,34 +111,49 @@ impl FailIf {
     /// # Errors
     /// If the metric is not one of them.
     pub fn check(&self, metrics: &[Metric]) -> Result<(), FailIfError> {
-        if metrics.iter().any(|m| m.name == self.metric) {
+        let names: Vec<&str> = metrics.iter().map(|m| m.name.as_str()).collect();
+        self.check_names(&names, "this workload")
+    }
+
+    /// Checks that the metric is one of these names. `reporter`: what reports them, for the message.
+    ///
+    /// # Errors
+    /// If the metric is not one of them.
+    pub fn check_names(&self, names: &[&str], reporter: &'static str) -> Result<(), FailIfError> {
+        if names.contains(&self.metric.as_str()) {
             return Ok(());
         }
-        let names: Vec<&str> = metrics.iter().map(|m| m.name.as_str()).collect();
         let near = nearest(&self.metric, names.iter().copied()).map(|n| format!("did you mean {n}? "));
         let help = format!("{}it reports: {}", near.unwrap_or_default(), names.join(", "));
-        Err(FailIfError::UnknownMetric { text: self.to_string(), metric: self.metric.clone(), help })
+        Err(FailIfError::UnknownMetric { text: self.to_string(), reporter, metric: self.metric.clone(), help })
     }
 
-    /// One line for every test for which the condition holds or cannot be judged, because no pair of runs has a sample.
-    /// There is no line if no pair of runs completed, which is a failure of its own.
-    pub fn held(&self, report: &Report) -> Vec<String> {
-        let of = |c: &Compared| match c.rows.iter().find(|r| r.metric.name == self.metric) {
-            Some(row) => self.holds(row).then(|| format!("{self} holds for {}: {}", c.test.name, self.shown(row))),
-            None if c.pairs.is_empty() => None,
-            None => Some(format!("{self} cannot be judged for {}: no pair of runs has a sample", c.test.name)),
-        };
-        report.comparisons.iter().filter_map(of).collect()
+    /// Whether the threshold is a percentage.
+    pub fn is_percent(&self) -> bool {
+        self.percent
     }
 
-    fn holds(&self, row: &Row) -> bool {
-        let value = self.value(row);
+    /// Whether the comparison holds for this value.
+    pub fn holds_for(&self, value: f64) -> bool {
         match self.comparison {
             Comparison::Less => value < self.threshold,
             Comparison::LessEqual => value <= self.threshold,
             Comparison::Greater => value > self.threshold,
             Comparison::GreaterEqual => value >= self.threshold,
         }
+    }
+
+    /// One line for every test for which the condition holds or cannot be judged, because no pair of runs has a sample.
+    /// There is no line if no pair of runs completed, which is a failure of its own.
+    pub fn held(&self, report: &Report) -> Vec<String> {
+        let of = |c: &Compared| match c.rows.iter().find(|r| r.metric.name == self.metric) {
+            Some(row) => self
+                .holds_for(self.value(row))
+                .then(|| format!("{self} holds for {}: {}", c.test.name, self.shown(row))),
+            None if c.pairs.is_empty() => None,
+            None => Some(format!("{self} cannot be judged for {}: no pair of runs has a sample", c.test.name)),
+        };
+        report.comparisons.iter().filter_map(of).collect()
     }
 
     fn value(&self, row: &Row) -> f64 {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::conformance::agree::{
-    judge, Against, ConformancePlan, ConformanceReport, RefereedMachine, RefereedWorkload,
+    judge, Against, ConformancePlan, ConformanceReport, Gate, RefereedMachine, RefereedWorkload,
 };
 use fairground_linux::build::{BuiltKernel, Kernels};
 use fairground_linux::conformance::{preset_of, ConformanceMachine, ConformanceWorkload, MACHINES, WORKLOADS};
@@ -75,6 +75,14 @@ pub struct Agree {
     /// Write the first disagreements into this directory, a file each, for a test to replay
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
+    /// Exit with 3 if this holds, e.g. wake<99.9%; may be given several times
+    ///
+    /// METRIC, one of < <= > >=, NUMBER. METRIC is a kind of the table (wake, pick, left, ...), all for all kinds, or pelt.
+    /// With % the number is the share that is alike: wake<99.9% holds if more than one wakeup of 1000 differs. Without, it is
+    /// the number that differs: all>0. Two metrics are numbers only: topology, places in which the scheduling domains differ,
+    /// and changed, rows that --against calls changed.
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    fail_if: Vec<String>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     format: ListFormat,
@@ -116,6 +124,7 @@ impl Agree {
         for (place, load) in places.iter().flat_map(|p| loads.iter().map(move |load| (p, load))) {
             load.workload(&place.machine, 1)?;
         }
+        let gate = Gate::new(&self.fail_if, &self.goal(&kernel, &features)?, other.is_some())?;
         self.prepare_cases()?;
         let kernels = if other.is_some() { 2 } else { 1 };
         let progress = Progress::new(kernels * places.len() * loads.len());
@@ -130,7 +139,7 @@ impl Agree {
         let other = other.map(judged).transpose()?;
         let report = judged(kernel)?;
         drop(progress);
-        self.deliver(&report, other.as_ref())
+        self.deliver(&report, other.as_ref(), &gate)
     }
 
     fn goal(&self, kernel: &BuiltKernel, features: &Features) -> Result<ConformancePlan, Failure> {
@@ -185,7 +194,12 @@ impl Agree {
         std::fs::create_dir_all(dir).map_err(|e| run_failed(format!("cannot make {}: {e}", dir.display())))
     }
 
-    fn deliver(&self, sheets: &ConformanceReport, other: Option<&ConformanceReport>) -> Result<End, Failure> {
+    fn deliver(
+        &self,
+        sheets: &ConformanceReport,
+        other: Option<&ConformanceReport>,
+        gate: &Gate,
+    ) -> Result<End, Failure> {
         if let Some(dir) = &self.cases {
             write_cases(dir, sheets)?;
         }
@@ -209,7 +223,7 @@ impl Agree {
             complain(&format!("run failed: {} {workload} seed {seed}: {problem}", sheet.machine.name));
             end = End::RunFailed;
         }
-        Ok(end)
+        Ok(end.unless_held(&gate.held(sheets, against.as_ref())))
     }
 }
 

@@ -208,11 +208,7 @@ pub fn deliver(text: &str, output: Option<OutputFile>) -> Result<(), Failure> {
 fn end(report: &Report, conditions: &[FailIf]) -> End {
     let end = complain_of_failures(report);
     let held: Vec<String> = conditions.iter().flat_map(|c| c.held(report)).collect();
-    held.iter().for_each(|line| complain(line));
-    match (end, held.is_empty()) {
-        (End::Done, false) => End::ConditionHeld,
-        _ => end,
-    }
+    end.unless_held(&held)
 }
 
 /// Names the runs that failed.

@@ -9,6 +9,7 @@
 //! ```
 
 mod against;
+mod gate;
 mod report;
 mod text;
 
@@ -27,6 +28,7 @@ use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::{JobKind, Workers};
 
 pub use against::{rows_of_both, Against, RowOfBoth};
+pub use gate::Gate;
 pub use report::{ConformanceReport, FoundDisagreement, MachineName, MachineResult, ROW_MIN};
 
 /// What to judge, and how many decisions.
