@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, Machine, SoftCost};
 
 use crate::coherence::LineTransfers;
-use crate::event::{Balance, Clamps, Decision, MigrateCause, PickReport, Reason, Signals};
+use crate::event::{Balance, Clamps, Decision, LeftBehind, MigrateCause, PickReport, Reason, Signals};
 use crate::queue_lock::QueueLock;
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
@@ -141,6 +141,8 @@ pub enum Request {
     Clamps(Clamps),
     /// A task was picked or tested, or has to leave the CPU.
     Picked(PickReport),
+    /// A decision has changed a value.
+    Left(LeftBehind),
     /// A load-tracking signal was updated.
     Signals(Signals),
     /// The number of reasons from [`Env::drain_reasons`] that belong to the decision that follows.
@@ -434,6 +436,13 @@ impl Env {
     pub fn picked(&mut self, report: PickReport) {
         if self.wants_reasons {
             self.requests.push(Request::Picked(report));
+        }
+    }
+
+    /// Reports a value that a decision has changed, if an observer wants reasons.
+    pub fn left(&mut self, left: LeftBehind) {
+        if self.wants_reasons {
+            self.requests.push(Request::Left(left));
         }
     }
 

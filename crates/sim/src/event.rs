@@ -104,6 +104,9 @@ pub enum EventKind {
     /// A fair task was picked, a woken one was tested against the current one, or time took the CPU from the current one.
     /// Reported only if an observer wants reasons; an observation, not part of the run's hash.
     Pick(PickReport),
+    /// A decision has changed a value that later decisions read. Reported only if an observer wants reasons, by schedulers
+    /// whose values can be read; an observation, not part of the run's hash.
+    Left(LeftBehind),
     /// A thermal governor has measured (thermal_temperature).
     Temperature {
         /// The thermal zone, as its index into the machine's zones.
@@ -263,6 +266,32 @@ pub struct PickReport {
     pub state: QueuedTask,
     /// The current task, if it is another one that is still runnable.
     pub current: Option<(TaskId, QueuedTask)>,
+}
+
+/// What a value of the scheduler belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A CPU, or what it shares with others.
+    Cpu(CpuId),
+    /// A scheduling domain of a CPU: its number, 0 is the smallest.
+    Domain(CpuId, u8),
+    /// A task.
+    Task(TaskId),
+}
+
+/// A value that a decision has changed, and that later decisions read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// The kernel's function that has changed it.
+    pub function: &'static str,
+    /// Name of the value, in its own unit.
+    pub value: &'static str,
+    /// What the value belongs to.
+    pub of: Subject,
+    /// The value before the decision.
+    pub before: i64,
+    /// The value after the decision.
+    pub after: i64,
 }
 
 /// Kind of a balance attempt (cpu_idle_type, active balance).

@@ -23,6 +23,8 @@ pub struct Side {
 struct Short {
     chosen: u32,
     rule: usize,
+    /// CPUs probed, and looked at in group statistics.
+    work: [u64; 2],
 }
 
 /// Names of rules in order of appearance, and the number of decisions by each.
@@ -62,7 +64,11 @@ impl Side {
             let rule = side.rules.count(&placement.rule);
             let turns = side.nth.entry((placement.task, placement.cause)).or_default();
             turns.push(side.placements.len());
-            side.placements.push(Short { chosen: placement.chosen, rule });
+            side.placements.push(Short {
+                chosen: placement.chosen,
+                rule,
+                work: [placement.probes, placement.group_cpus],
+            });
         }
         (side.head, side.notes) = (trace.head().clone(), trace.notes());
         Ok(side)
@@ -116,6 +122,9 @@ pub struct Diff {
     /// The first pair that differs: indices of its placements in the base and in the test, from 0; `None` if no pair
     /// differs.
     pub first: Option<(usize, usize)>,
+    /// The first pair that chooses the same CPU after other work (rule, CPUs probed or looked at): indices as of `first`.
+    /// Work costs time, so the runs differ from there on. `None` if the first difference is that of `first`.
+    pub other_work: Option<(usize, usize)>,
     /// Decisions by rule, in the order in which names appear in the base, then in the test.
     pub shifts: Vec<Shift>,
 }
@@ -123,14 +132,25 @@ pub struct Diff {
 impl Diff {
     /// Pairs the placements of both traces and compares them.
     pub fn new(base: &Side, test: &Side) -> Diff {
-        let mut diff =
-            Diff { pairs: 0, agree: 0, other_rule: 0, agree_before: 0, first: None, shifts: shifts(base, test) };
+        let mut diff = Diff {
+            pairs: 0,
+            agree: 0,
+            other_rule: 0,
+            agree_before: 0,
+            first: None,
+            other_work: None,
+            shifts: shifts(base, test),
+        };
         for (in_base, in_test) in pairs(base, test) {
             let (b, t) = (base.placements[in_base], test.placements[in_test]);
             diff.pairs += 1;
             if b.chosen == t.chosen {
                 diff.agree += 1;
-                diff.other_rule += u64::from(base.rules.names[b.rule] != test.rules.names[t.rule]);
+                let other_rule = base.rules.names[b.rule] != test.rules.names[t.rule];
+                diff.other_rule += u64::from(other_rule);
+                if diff.first.is_none() && diff.other_work.is_none() && (other_rule || b.work != t.work) {
+                    diff.other_work = Some((in_base, in_test));
+                }
                 diff.agree_before += u64::from(diff.first.is_none());
             } else if diff.first.is_none() {
                 diff.first = Some((in_base, in_test));
@@ -206,6 +226,7 @@ mod tests {
             other_rule: 1,
             agree_before: 2,
             first: Some((2, 3)),
+            other_work: Some((1, 1)),
             shifts: vec![shift("F", 1, 2), shift("B1", 3, 1), shift("B2", 1, 0), shift("A2", 0, 3)],
         };
         assert_eq!(Diff::new(&base, &test), expected);
@@ -217,5 +238,6 @@ mod tests {
         let one = side(&[("wake", "a", 1, "B1"), ("wake", "a", 2, "B1")]);
         let diff = Diff::new(&one, &one);
         assert_eq!((diff.pairs, diff.agree, diff.agree_before, diff.first), (2, 2, 2, None));
+        assert_eq!(diff.other_work, None);
     }
 }

@@ -24,7 +24,7 @@ pub fn in_words(p: &Placement, head: &Head) -> String {
         last = rule;
     }
     let rule = head.rule(&p.rule);
-    let by = by(head);
+    let by = by(head, &p.rule);
     let _ = writeln!(out, "CPU {} chosen {by} {}{}", p.chosen, rule.title(), work(p));
     if !rule.text.is_empty() {
         let _ = writeln!(out, "  {}", rule.text);
@@ -32,9 +32,11 @@ pub fn in_words(p: &Placement, head: &Head) -> String {
     out
 }
 
-/// How a rule is named as the reason: a kernel's decision is not explained by our policy, which only decides alike.
-pub(crate) fn by(head: &Head) -> &'static str {
-    match head.meta.iter().any(|(key, value)| key == "sched" && value.starts_with("linux:")) {
+/// How a rule is named as the reason: a kernel's decision is not explained by our policy, which only decides alike, and
+/// not even that if it leaves it unexplained.
+pub(crate) fn by(head: &Head, rule: &str) -> &'static str {
+    let is_kernel = head.meta.iter().any(|(key, value)| key == "sched" && value.starts_with("linux:"));
+    match is_kernel && !rule.ends_with("unexplained") {
         true => "as our policy does on the same state by",
         false => "by",
     }

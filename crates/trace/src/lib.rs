@@ -22,6 +22,7 @@ pub mod frequency;
 mod ftrace;
 pub mod import;
 pub mod latency;
+pub mod left;
 pub mod migrations;
 mod names;
 mod open;

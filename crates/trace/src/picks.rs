@@ -153,7 +153,7 @@ pub fn in_words(p: &Pick, head: &Head) -> String {
     if let Some((task, state)) = &p.current {
         let _ = writeln!(out, "  {task}, current: {}", state_words(state));
     }
-    let by = crate::explain::by(head);
+    let by = crate::explain::by(head, &p.rule);
     let _ = writeln!(out, "{by} {}", rule.title());
     if !rule.text.is_empty() {
         let _ = writeln!(out, "  {}", rule.text);

@@ -20,6 +20,9 @@
 //! fairground_pick: kind=pick|wakeup|slice comm=COMM pid=PID prio=N cpu=N rule=NAME queued=N lag=N deadline=N protection=N
 //!                  curr_comm=COMM curr_pid=PID curr_lag=N curr_deadline=N curr_protection=N
 //!                                                  on request: why a fair task runs, waits or leaves; curr_pid 0: none
+//! fairground_left: comm=COMM pid=PID cpu=CPU domain=N function=FUNCTION before=N after=N value=NAME
+//!                                                  on request: a value that a decision has changed; pid 0, cpu -1,
+//!                                                  domain -1: it is of none
 //! fairground_woken: pid=PID by=task|interrupt sync=0|1
 //!                                                  before its sched_waking, where the waker is not who runs there, or
 //!                                                  says that it is about to sleep
@@ -49,8 +52,8 @@ use std::fmt;
 
 use fairground_machine::CpuId;
 use fairground_sim::{
-    Balance, Clamps, Decision, DecisionKind, Event, EventKind, PickReport, QueuedTask, Reason, Rule, Signals,
-    SwitchState, TaskId, Time, NO_RULE,
+    Balance, Clamps, Decision, DecisionKind, Event, EventKind, LeftBehind, PickReport, QueuedTask, Reason, Rule,
+    Signals, Subject, SwitchState, TaskId, Time, NO_RULE,
 };
 
 use crate::names::OURS;
@@ -382,6 +385,7 @@ impl Recorder {
             }
             EventKind::Balance(b) => ("fairground_balance", self.balance(&b)),
             EventKind::Pick(p) => ("fairground_pick", self.pick(&p)),
+            EventKind::Left(left) => ("fairground_left", self.left(&left)),
             EventKind::Switch { prev, prev_state, next, .. } => {
                 ("sched_switch", self.switch(event, prev, prev_state, next))
             }
@@ -488,6 +492,25 @@ impl Recorder {
             ("curr_protection", state.protection.into()),
         ];
         [vec![("kind", p.kind.word().into())], self.thread(p.task), who, current].concat()
+    }
+
+    fn left(&self, left: &LeftBehind) -> Fields<'_> {
+        let (task, cpu, domain) = match left.of {
+            Subject::Cpu(cpu) => (None, i64::from(cpu), -1),
+            Subject::Domain(cpu, domain) => (None, i64::from(cpu), i64::from(domain)),
+            Subject::Task(task) => (Some(task), -1, -1),
+        };
+        let (comm, pid) = task.map_or(("-", 0), |task| self.task(task));
+        vec![
+            ("comm", comm.into()),
+            ("pid", pid.into()),
+            ("cpu", cpu.into()),
+            ("domain", domain.into()),
+            ("function", left.function.into()),
+            ("before", left.before.into()),
+            ("after", left.after.into()),
+            ("value", left.value.into()),
+        ]
     }
 
     /// The event in the form of LISA's module.

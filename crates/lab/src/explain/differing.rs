@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use fairground_sim::Rule;
 use fairground_trace::diff::{Diff, Side};
-use fairground_trace::explain::in_words;
+use fairground_trace::explain::{in_words, seconds};
+use fairground_trace::left::{Left, LeftDiff, LeftValues, Parting};
 use fairground_trace::placements::{Placement, Placements};
 use serde_json::{json, Value};
 
@@ -18,6 +19,8 @@ const SCHEMA: &str = "fairground-explain-diff-1";
 pub struct Differing {
     /// Agreements, differences and rule counts.
     pub diff: Diff,
+    /// What decisions leave behind; none unless both traces say.
+    pub left: Option<LeftDiff>,
     /// The picks; none unless both traces have some.
     pub picks: Option<DifferingPicks>,
     base: Trace,
@@ -30,6 +33,8 @@ struct Trace {
     side: Side,
     /// Its placement in the first pair that chooses different CPUs; `None` if no pair differs.
     first: Option<Placement>,
+    /// Its placement in the first pair that chooses the same CPU after other work, if that comes before.
+    other_work: Option<Placement>,
 }
 
 impl Differing {
@@ -45,8 +50,13 @@ impl Differing {
             in_base.first = Some(placement(base, base_at)?);
             in_test.first = Some(placement(test, test_at)?);
         }
+        if let Some((base_at, test_at)) = diff.other_work {
+            in_base.other_work = Some(placement(base, base_at)?);
+            in_test.other_work = Some(placement(test, test_at)?);
+        }
         let picks = DifferingPicks::of(base, test)?;
-        Ok(Differing { diff, picks, base: in_base, test: in_test })
+        let left = LeftDiff::of(LeftValues::new(base.open()?), LeftValues::new(test.open()?))?;
+        Ok(Differing { diff, left, picks, base: in_base, test: in_test })
     }
 
     /// The first pair that chooses different CPUs: the base's placement, then the test's. `None` if no pair differs.
@@ -74,7 +84,7 @@ fn read(of: &dyn Traced) -> Result<Trace, ExplainError> {
     let side = Side::read(Placements::new(of.open()?))?;
     match side.count() {
         0 => Err(ExplainError::Decisions { file: of.name() }),
-        _ => Ok(Trace { name: of.name(), side, first: None }),
+        _ => Ok(Trace { name: of.name(), side, first: None, other_work: None }),
     }
 }
 
@@ -88,19 +98,24 @@ fn placement(of: &dyn Traced, at: usize) -> Result<Placement, ExplainError> {
 }
 
 fn text(differing: &Differing) -> String {
-    let Differing { diff, picks, base, test } = differing;
+    let Differing { diff, left, picks, base, test } = differing;
     let mut out = String::new();
     for (name, trace) in [("base", base), ("test", test)] {
         let meta: Vec<String> = trace.side.head().meta.iter().map(|(key, value)| format!("{key} {value}")).collect();
         let _ = writeln!(out, "{name}  {}: {} decisions ({})", trace.name, trace.side.count(), meta.join(", "));
     }
+    if let Some(left) = left {
+        let _ = write!(out, "\n{}{}", left.text(), consequence(left, base));
+    }
     let _ = writeln!(out, "\n{}\n", verdict(diff));
+    out += &other_work(base, test);
     for (name, trace) in [("base", base), ("test", test)] {
         if let Some(first) = &trace.first {
             let words = in_words(first, trace.side.head());
             let _ = writeln!(out, "{name}  {}\n", words.trim_end().replace('\n', "\n      "));
         }
     }
+    out += &looked_at(base, test);
     let mut notes = String::new();
     for trace in [base, test] {
         for note in trace.side.notes() {
@@ -110,6 +125,49 @@ fn text(differing: &Differing) -> String {
     let why = if diff.first.is_some() { no_reasons_in(base, test) } else { "" };
     let picks = picks.as_ref().map_or(String::new(), DifferingPicks::text);
     out + &shift_table(diff, base, test) + &picks + "\n" + &notes + why
+}
+
+/// Values that only one side changes in the instant of a placement that differs come of that placement.
+fn consequence(left: &LeftDiff, base: &Trace) -> &'static str {
+    let placed = base.first.as_ref().zip(left.first.first());
+    match placed.filter(|(placement, first)| placement.time <= first.at().time && !first.is_of_both()) {
+        Some(_) => "  which comes of the placement below: that is the first difference\n",
+        None => "",
+    }
+}
+
+/// The first placement onto the same CPU after other work, in one paragraph; empty if there is none.
+fn other_work(base: &Trace, test: &Trace) -> String {
+    let (Some(b), Some(t)) = (&base.other_work, &test.other_work) else { return String::new() };
+    let how = |trace: &Trace, p: &Placement| {
+        let rule = trace.side.head().rule(&p.rule).title();
+        format!("by {rule} after {} probes, {} CPUs of groups", p.probes, p.group_cpus)
+    };
+    format!(
+        "the first that chooses the same CPU after other work, at {} s: {} onto CPU {}\nbase  {}\ntest  {}\n\n",
+        seconds(b.time),
+        b.task,
+        b.chosen,
+        how(base, b),
+        how(test, t)
+    )
+}
+
+/// What each side's reasons say of the CPU that the other side chooses; empty without such reasons.
+fn looked_at(base: &Trace, test: &Trace) -> String {
+    let (Some(b), Some(t)) = (&base.first, &test.first) else { return String::new() };
+    let mut out = String::new();
+    for (name, trace, of, other, chosen) in [("base", base, b, "test", t.chosen), ("test", test, t, "base", b.chosen)] {
+        for step in of.steps.iter().filter(|step| step.cpu == Some(chosen)) {
+            let Some(rule) = &step.rule else { continue };
+            let title = trace.side.head().rule(rule).title();
+            let _ = writeln!(out, "{name}, of the CPU that {other} chooses: {title}: {}", step.text);
+        }
+    }
+    match out.is_empty() {
+        true => out,
+        false => out + "\n",
+    }
 }
 
 fn no_reasons_in(base: &Trace, test: &Trace) -> &'static str {
@@ -159,7 +217,7 @@ fn known_rule<'a>(name: &'a str, base: &'a Trace, test: &'a Trace) -> Rule<'a> {
 }
 
 fn document(differing: &Differing) -> String {
-    let Differing { diff, picks, base, test } = differing;
+    let Differing { diff, left, picks, base, test } = differing;
     let side = |trace: &Trace| {
         let head = trace.side.head();
         json!({
@@ -171,6 +229,7 @@ fn document(differing: &Differing) -> String {
         })
     };
     let first = |trace: &Trace| trace.first.as_ref().map_or(Value::Null, |p| full_json(p, trace.side.head()));
+    let other = |trace: &Trace| trace.other_work.as_ref().map_or(Value::Null, |p| full_json(p, trace.side.head()));
     let rules = diff.shifts.iter().map(|s| {
         let rule = known_rule(&s.rule, base, test);
         let (title, text) = (rule.title(), rule.text);
@@ -186,8 +245,35 @@ fn document(differing: &Differing) -> String {
         "agree_by_other_rule": diff.other_rule,
         "agree_before": diff.agree_before,
         "first": diff.first.map(|_| json!({ "base": first(base), "test": first(test) })),
+        "other_work": diff.other_work.map(|_| json!({ "base": other(base), "test": other(test) })),
         "rules": rules,
+        "left": left.as_ref().map(left_json),
         "picks": picks.as_ref().map(DifferingPicks::json),
     });
     format!("{document:#}\n")
+}
+
+/// The first values that differ, in the documented schema.
+fn left_json(diff: &LeftDiff) -> Value {
+    let side = |left: &Left| json!({ "before": left.before, "after": left.after });
+    let first = diff.first.iter().map(|parting| {
+        let at = parting.at();
+        let (base, test) = match parting {
+            Parting::Both(base, test) => (side(base), side(test)),
+            Parting::OnlyBase(base) => (side(base), Value::Null),
+            Parting::OnlyTest(test) => (Value::Null, side(test)),
+        };
+        json!({
+            "time_ns": at.time,
+            "function": at.function,
+            "value": at.value,
+            "cpu": at.of.cpu,
+            "domain": at.of.domain,
+            "task": at.of.task.as_ref().map(|task| &task.comm),
+            "pid": at.of.task.as_ref().map(|task| task.pid),
+            "base": base,
+            "test": test,
+        })
+    });
+    json!({ "alike": diff.alike, "first": first.collect::<Vec<Value>>() })
 }

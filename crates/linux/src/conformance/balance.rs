@@ -10,8 +10,9 @@
 use fairground_fair::ffi::*;
 use fairground_fair::{BalanceInput, Move, PolicySandbox, SourceQueue};
 use fairground_machine::CpuId;
+use fairground_sim::Subject;
 
-use super::left::{compare, LeftValue, Values};
+use super::left::{compare, LeftValue, Of, Values};
 use super::state::{Found, Pass, State};
 use super::state_importer::{SavedState, StateImporter};
 
@@ -131,9 +132,9 @@ impl Passes {
         let first = left_by_sandbox(sandbox, &attempt);
         let (ours, rule) = attempted(sandbox, importer, &attempt);
         let (kernels, our_left) = (left_by_kernel(kernel, sandbox, &attempt), left_by_sandbox(sandbox, &attempt));
-        let mut left = Vec::new();
+        let (mut left, of) = (Vec::new(), Of(Subject::Cpu(attempt.cpu)));
         for (((function, before), (_, kernel)), (_, ours)) in first.iter().zip(&kernels).zip(&our_left) {
-            left.extend(compare(function, &format!("cpu{}", attempt.cpu), before, kernel, ours));
+            left.extend(compare(function, of, before, kernel, ours));
         }
         Some(JudgedPass { attempt, rule, kernel: theirs, ours, before, left, has_own: self.has_own })
     }

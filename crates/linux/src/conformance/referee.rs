@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use fairground_fair::ffi::*;
-use fairground_fair::{reasons, rule_name, FairError, Features, Placing, PolicySandbox, StepKind};
+use fairground_fair::{pick_rules, reasons, rule_name, FairError, Features, Placing, PolicySandbox, StepKind};
 use fairground_machine::{CpuId, Machine};
-use fairground_sim::{PickKind, PickReport, Reason};
+use fairground_sim::{LeftBehind, PickKind, PickReport, Reason, Subject};
 use serde_json::{json, Value};
 
 use super::balance::{JudgedPass, Passes};
 use super::caches::{JudgedScan, Scans};
 use super::disagreement_case::{About, DisagreementCase, Question};
 use super::frequency::{self, GovernorUpdates};
-use super::left::{compare, LeftValue, Values};
+use super::left::{compare, LeftValue, Of, Values};
 use super::push::{self, Pushes};
 use super::state::{Found, Pass, Placement, State, Step};
 use super::state_importer::{entity_id, StateImporter};
@@ -25,8 +25,31 @@ use crate::KernelEntity;
 const KEPT_OF_RULE: usize = 2;
 const KEPT: usize = 32;
 
-/// Name of the rule of a pick that our policy does not explain: no name of `pick_rules.h`.
-pub const UNEXPLAINED: &str = "unexplained";
+/// What our policy does not explain, by names of rules behind those of `pick_rules.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unexplained {
+    /// A pick, or the end of a slice.
+    Pick,
+    /// A woken task that the kernel lets wait.
+    Wait,
+    /// A woken task that preempts.
+    Preempt,
+}
+
+impl Unexplained {
+    /// All, in the order of their numbers.
+    pub const ALL: [Unexplained; 3] = [Unexplained::Pick, Unexplained::Wait, Unexplained::Preempt];
+
+    /// Name of the rule, other than that of placements. Those of woken tasks that preempt begin with `preempt-`.
+    pub fn name(self) -> &'static str {
+        ["pick-unexplained", "wake-unexplained", "preempt-unexplained"][self as usize]
+    }
+
+    /// Number of the rule.
+    fn rule(self) -> u16 {
+        (pick_rules().len() + self as usize) as u16
+    }
+}
 
 /// A decision on which the kernel and our policy differ.
 #[derive(Clone, Debug)]
@@ -55,6 +78,8 @@ pub struct Referee {
     pending: Option<Pending>,
     /// Why the task of the kernel's last pick or step runs, waits or leaves, in the kernel's state, if reasons are wanted.
     report: Option<PickReport>,
+    /// What the kernel has changed since they were taken last, if reasons are wanted.
+    changes: Vec<LeftBehind>,
     /// What our policy chose last where the kernel chose otherwise.
     otherwise: Option<(CpuId, &'static str)>,
     passes: Passes,
@@ -76,8 +101,11 @@ struct Pending {
     /// Of a wakeup: the target that our policy chose, and the rule; none if it asked for none.
     target: Option<(CpuId, &'static str)>,
     /// Of a placement: what it may change, before and after ours.
-    left: Option<[Vec<(&'static str, Values)>; 2]>,
+    left: Option<[LeftByPlacement; 2]>,
 }
+
+/// What a wakeup may change before its task is enqueued: by kernel function and subject.
+type LeftByPlacement = Vec<(&'static str, Of, Values)>;
 
 /// One line for a wakeup or a tick on which the kernel and our policy differ.
 fn preemption(kind: Kind, step: &Step, rule: &str, [theirs, ours]: [bool; 2]) -> String {
@@ -86,15 +114,19 @@ fn preemption(kind: Kind, step: &Step, rule: &str, [theirs, ours]: [bool; 2]) ->
     format!("{} of task {task} on cpu{cpu}: kernel {}, ours {} by {title}", kind.word(), word(theirs), word(ours))
 }
 
-/// What a wakeup may change before its task is enqueued, by the function that does.
-fn left_by_placement(sandbox: &mut PolicySandbox, placing: &Placing) -> Vec<(&'static str, Values)> {
+fn left_by_placement(sandbox: &mut PolicySandbox, placing: &Placing) -> LeftByPlacement {
     let waker = placing.current.map(|waker| sandbox.task_mut(waker).clone());
     let task = sandbox.task_mut(placing.task).clone();
-    let shared = sandbox.all_shared();
-    placement_left(&task, waker.as_ref(), &shared)
+    let shared: Vec<(CpuId, u32)> = leaders(sandbox).into_iter().zip(sandbox.all_shared()).collect();
+    placement_left(placing, &task, waker.as_ref(), &shared)
 }
 
-fn left_by_kernel(kernel: &dyn State, sandbox: &mut PolicySandbox, placing: &Placing) -> Vec<(&'static str, Values)> {
+/// The CPUs that lead state that CPUs share.
+fn leaders(sandbox: &PolicySandbox) -> Vec<CpuId> {
+    (0..sandbox.nr_cpus() as CpuId).filter(|cpu| sandbox.leads_shared(*cpu)).collect()
+}
+
+fn left_by_kernel(kernel: &dyn State, sandbox: &mut PolicySandbox, placing: &Placing) -> LeftByPlacement {
     let read = |sandbox: &mut PolicySandbox, task: u32| {
         let mut p = sandbox.task_mut(task).clone();
         kernel.task(task, &mut p);
@@ -102,28 +134,34 @@ fn left_by_kernel(kernel: &dyn State, sandbox: &mut PolicySandbox, placing: &Pla
     };
     let waker = placing.current.map(|waker| read(sandbox, waker));
     let task = read(sandbox, placing.task);
-    let nr_cpus = sandbox.nr_cpus() as CpuId;
-    let leaders: Vec<CpuId> = (0..nr_cpus).filter(|cpu| sandbox.leads_shared(*cpu)).collect();
     let idle_cores = |cpu: CpuId| {
         let mut shared = FgLlc::zeroed();
         let found = kernel.balance_shared(cpu, &mut shared) || kernel.llc(cpu, &mut shared);
         u32::from(found && shared.has_idle_cores != 0)
     };
-    let shared: Vec<u32> = leaders.into_iter().map(idle_cores).collect();
-    placement_left(&task, waker.as_ref(), &shared)
+    let shared: Vec<(CpuId, u32)> = leaders(sandbox).into_iter().map(|cpu| (cpu, idle_cores(cpu))).collect();
+    placement_left(placing, &task, waker.as_ref(), &shared)
 }
 
-/// `shared`: has_idle_cores of each state that CPUs share.
-fn placement_left(task: &FgTask, waker: Option<&FgTask>, shared: &[u32]) -> Vec<(&'static str, Values)> {
+/// `shared`: has_idle_cores of each state that CPUs share, with the CPU that leads it.
+fn placement_left(
+    placing: &Placing,
+    task: &FgTask,
+    waker: Option<&FgTask>,
+    shared: &[(CpuId, u32)],
+) -> LeftByPlacement {
     let of_waker = |value: fn(&FgTask) -> u32| waker.map_or(0, |waker| i128::from(value(waker)));
-    vec![
-        (
-            "record_wakee",
-            vec![("wakee_flips", of_waker(|w| w.wakee_flips)), ("last_wakee", of_waker(|w| w.last_wakee))],
-        ),
-        ("select_task_rq_fair", vec![("recent_used_cpu", task.recent_used.into())]),
-        ("select_idle_core", shared.iter().map(|idle| ("has_idle_cores", i128::from(*idle))).collect()),
-    ]
+    let flips = vec![("wakee_flips", of_waker(|w| w.wakee_flips)), ("last_wakee", of_waker(|w| w.last_wakee))];
+    let of_task = |task| Of(Subject::Task(task));
+    let mut left = vec![
+        ("record_wakee", of_task(placing.current.unwrap_or(placing.task)), flips),
+        ("select_task_rq_fair", of_task(placing.task), vec![("recent_used_cpu", task.recent_used.into())]),
+    ];
+    let idle_cores = |(cpu, idle): &(CpuId, u32)| {
+        ("select_idle_core", Of(Subject::Cpu(*cpu)), vec![("has_idle_cores", i128::from(*idle))])
+    };
+    left.extend(shared.iter().map(idle_cores));
+    left
 }
 
 /// The kernel's answer and ours.
@@ -170,6 +208,7 @@ impl Referee {
             noted,
             pending,
             report: None,
+            changes: Vec::new(),
             otherwise: None,
             passes,
             pushes,
@@ -240,7 +279,7 @@ impl Referee {
     }
 
     /// Carries out what our verdict changes, notes it, and takes it back: a disagreement is shown as it was before.
-    fn keep_for_left(&mut self, placing: &Placing, verdict: &FgVerdict, before: Vec<(&'static str, Values)>) {
+    fn keep_for_left(&mut self, placing: &Placing, verdict: &FgVerdict, before: LeftByPlacement) {
         let task = self.sandbox.task_mut(placing.task).clone();
         let waker = placing.current.map(|waker| (waker, self.sandbox.task_mut(waker).clone()));
         let rq = self.sandbox.cpu_mut(placing.this_cpu).clone();
@@ -276,8 +315,8 @@ impl Referee {
         if let Some(Pending { left: Some([before, ours]), question: Question::Place(placing), .. }) = &self.pending {
             let theirs = left_by_kernel(kernel, &mut self.sandbox, placing);
             let mut left = Vec::new();
-            for (((function, before), (_, kernel)), (_, ours)) in before.iter().zip(&theirs).zip(ours) {
-                left.extend(compare(function, &format!("the wakeup of task {}", placing.task), before, kernel, ours));
+            for (((function, of, before), (.., kernel)), (.., ours)) in before.iter().zip(&theirs).zip(ours) {
+                left.extend(compare(function, *of, before, kernel, ours));
             }
             self.judge_left(left);
         }
@@ -286,12 +325,15 @@ impl Referee {
 
     /// Counts each value that a side has changed.
     fn judge_left(&mut self, left: Vec<LeftValue>) {
+        if self.noted.is_some() {
+            self.changes.extend(left.iter().filter_map(LeftValue::of_kernel));
+        }
         for value in left {
-            let agree = value.is_alike();
-            self.tally.count(Kind::Left, &value.row, agree, self.observable);
-            if !agree && self.has_room(Kind::Left, &value.row) {
+            let (agree, row) = (value.is_alike(), value.row());
+            self.tally.count(Kind::Left, &row, agree, self.observable);
+            if !agree && self.has_room(Kind::Left, &row) {
                 let text = value.words();
-                self.disagreements.push(Disagreement { kind: Kind::Left, rule: value.row, text, case: None });
+                self.disagreements.push(Disagreement { kind: Kind::Left, rule: row, text, case: None });
             }
         }
     }
@@ -337,8 +379,11 @@ impl Referee {
         };
         let pending = self.pending.as_ref().filter(|_| self.noted.is_some());
         if let (Some(Pending { question: Question::Pick { cpu, .. }, ours, rule, .. }), Some(task)) = (pending, task) {
-            let rule = if *ours == i64::from(task) { *rule } else { UNEXPLAINED };
-            self.report = Some(self.sandbox.report(PickKind::Pick, *cpu, task, rule));
+            let mut report = self.sandbox.report(PickKind::Pick, *cpu, task, rule);
+            if *ours != i64::from(task) {
+                report.rule = Unexplained::Pick.rule();
+            }
+            self.report = Some(report);
         }
         self.judge(id.map_or(-1, i64::from));
     }
@@ -347,6 +392,11 @@ impl Referee {
     /// rule is ours if both sides decide alike, else one behind those of our policy.
     pub fn take_report(&mut self) -> Option<PickReport> {
         self.report.take()
+    }
+
+    /// What the kernel has changed since the last call; nothing unless [`Self::note_reasons`] was called.
+    pub fn take_changes(&mut self) -> Vec<LeftBehind> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Reports a judged test of a wakeup or the end of a slice, from the state that the kernel has now.
@@ -359,8 +409,16 @@ impl Referee {
         };
         if self.importer.queue(kernel, &mut self.sandbox, step.cpu, 0).is_some() {
             self.importer.task(kernel, &mut self.sandbox, task);
-            let rule = if theirs == ours { rule } else { UNEXPLAINED };
-            self.report = Some(self.sandbox.report(kind, step.cpu, task, rule));
+            let mut report = self.sandbox.report(kind, step.cpu, task, rule);
+            if theirs != ours {
+                let how = match (kind, theirs) {
+                    (PickKind::Wakeup, true) => Unexplained::Preempt,
+                    (PickKind::Wakeup, false) => Unexplained::Wait,
+                    _ => Unexplained::Pick,
+                };
+                report.rule = how.rule();
+            }
+            self.report = Some(report);
         }
     }
 

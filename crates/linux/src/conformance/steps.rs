@@ -9,8 +9,9 @@
 use fairground_fair::ffi::*;
 use fairground_fair::{avg_vruntime, Pointers, PolicySandbox, StepInput, StepKind};
 use fairground_machine::CpuId;
+use fairground_sim::Subject;
 
-use super::left::{compare, LeftValue, Values};
+use super::left::{compare, LeftValue, Of, Values};
 use super::state::{State, Step};
 use super::state_importer::StateImporter;
 
@@ -76,7 +77,7 @@ impl Steps {
         let mut left = Vec::new();
         let (theirs, ours) = (theirs(kernel, sandbox, &input), ours(sandbox, &input));
         for (((of, before), (_, kernel)), (_, ours)) in before.iter().zip(&theirs).zip(&ours) {
-            left.extend(compare(function(input.kind), of, before, kernel, ours));
+            left.extend(compare(function(input.kind), *of, before, kernel, ours));
         }
         let is_asked = |before: u32, after: u32| after & !before != 0;
         // A lazy reschedule that is pending may be asked for again, which does not show.
@@ -148,40 +149,40 @@ fn slices_beside(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) {
 }
 
 /// What the sandbox has now, by object.
-fn ours(sandbox: &mut PolicySandbox, input: &StepInput) -> Vec<(String, Values)> {
+fn ours(sandbox: &mut PolicySandbox, input: &StepInput) -> Vec<(Of, Values)> {
     let cpu = input.cpu;
     if input.kind == StepKind::Idle {
         let shared = sandbox.balance_shared(cpu).map_or(0, |shared| shared.has_idle_cores);
-        return vec![(format!("cpu{cpu}"), vec![("has_idle_cores", shared.into())])];
+        return vec![(Of(Subject::Cpu(cpu)), vec![("has_idle_cores", shared.into())])];
     }
     let pointers = sandbox.pointers(cpu);
     let (rq, features) = (sandbox.cpu_mut(cpu).clone(), sandbox.sys_mut().feat.clone());
-    let mut all = vec![(format!("cpu{cpu}"), of_queue(&rq, &pointers, &features, input.kind))];
+    let mut all = vec![(Of(Subject::Cpu(cpu)), of_queue(&rq, &pointers, &features, input.kind))];
     for task in tasks(input, &pointers) {
-        all.push((format!("task {task}"), of_task(sandbox.task_mut(task), pointers.curr == Some(task), &features)));
+        all.push((Of(Subject::Task(task)), of_task(sandbox.task_mut(task), pointers.curr == Some(task), &features)));
     }
     all
 }
 
 /// What the kernel has now, by object: the same as [`ours`].
-fn theirs(kernel: &dyn State, sandbox: &mut PolicySandbox, input: &StepInput) -> Vec<(String, Values)> {
+fn theirs(kernel: &dyn State, sandbox: &mut PolicySandbox, input: &StepInput) -> Vec<(Of, Values)> {
     let cpu = input.cpu;
     if input.kind == StepKind::Idle {
         let mut shared = FgLlc::zeroed();
         let found = kernel.balance_shared(cpu, &mut shared) || kernel.llc(cpu, &mut shared);
         let value = if found { shared.has_idle_cores } else { 0 };
-        return vec![(format!("cpu{cpu}"), vec![("has_idle_cores", value.into())])];
+        return vec![(Of(Subject::Cpu(cpu)), vec![("has_idle_cores", value.into())])];
     }
     let features = sandbox.sys_mut().feat.clone();
     let mut rq = sandbox.cpu_mut(cpu).clone();
     kernel.cpu(cpu, &mut rq);
     let refs = kernel.refs(cpu);
     let pointers = Pointers { curr: refs.fair_curr, next: refs.next, last: refs.last, skip: refs.skip };
-    let mut all = vec![(format!("cpu{cpu}"), of_queue(&rq, &pointers, &features, input.kind))];
+    let mut all = vec![(Of(Subject::Cpu(cpu)), of_queue(&rq, &pointers, &features, input.kind))];
     for task in tasks(input, &sandbox.pointers(cpu)) {
         let mut p = sandbox.task_mut(task).clone();
         kernel.task(task, &mut p);
-        all.push((format!("task {task}"), of_task(&p, pointers.curr == Some(task), &features)));
+        all.push((Of(Subject::Task(task)), of_task(&p, pointers.curr == Some(task), &features)));
     }
     all
 }

@@ -10,8 +10,9 @@
 use fairground_fair::ffi::*;
 use fairground_fair::{PassOfWalk, PolicySandbox, WalkInput};
 use fairground_machine::CpuId;
+use fairground_sim::Subject;
 
-use super::left::{compare, LeftValue, Values};
+use super::left::{compare, LeftValue, Of, Values};
 use super::state::{Pass, State};
 use super::state_importer::{keys, StateImporter};
 
@@ -118,14 +119,14 @@ impl Walks {
         };
         let mut left = Vec::new();
         for (((of, before), (_, kernel)), (_, ours)) in before.iter().zip(&theirs).zip(&ours) {
-            left.extend(compare(function, of, before, kernel, ours));
+            left.extend(compare(function, *of, before, kernel, ours));
         }
         Some(JudgedWalk { left })
     }
 }
 
 /// What a walk leaves, by object. `balanced`: the domains that it balanced, as bits; before a walk none.
-fn values(rq: &FgCpu, domains: &[FgDomain], balanced: Option<&[usize]>) -> Vec<(String, Values)> {
+fn values(rq: &FgCpu, domains: &[FgDomain], balanced: Option<&[usize]>) -> Vec<(Of, Values)> {
     let bits = balanced.unwrap_or(&[]).iter().fold(0_i128, |bits, n| bits | 1 << n);
     let of_cpu = vec![
         ("domains balanced", bits),
@@ -143,7 +144,8 @@ fn values(rq: &FgCpu, domains: &[FgDomain], balanced: Option<&[usize]>) -> Vec<(
             ("newidle_stamp", sd.newidle_stamp.into()),
         ]
     };
-    let mut all = vec![(format!("cpu{}", rq.id), of_cpu)];
-    all.extend(domains.iter().enumerate().map(|(n, sd)| (format!("cpu{} domain {n}", rq.id), of_domain(sd))));
+    let cpu = rq.id as CpuId;
+    let mut all = vec![(Of(Subject::Cpu(cpu)), of_cpu)];
+    all.extend(domains.iter().enumerate().map(|(n, sd)| (Of(Subject::Domain(cpu, n as u8)), of_domain(sd))));
     all
 }

@@ -10,11 +10,11 @@ use fairground_fair::ffi::{
 };
 use fairground_fair::{note_text, pick_rules, rules, FairError, Features, StepKind};
 use fairground_machine::{CpuId, Machine};
-use fairground_sim::{PickReport, Reason, Rule, TaskId, NO_RULE};
+use fairground_sim::{LeftBehind, PickReport, Reason, Rule, TaskId, NO_RULE};
 use serde_json::{json, Value};
 
 use super::pelt::Step as PeltKind;
-use super::referee::UNEXPLAINED;
+use super::referee::Unexplained;
 use super::state::{CpuTopology, Found, Pass, Placement, Refs, State, Step, SysState};
 use super::{compare_topology, Kind, PeltStep, PeltTally, Referee};
 use crate::abi::*;
@@ -154,6 +154,10 @@ impl KernelObserver for Watcher {
         self.agreement.borrow_mut().referee.take_report()
     }
 
+    fn take_left(&mut self) -> Vec<LeftBehind> {
+        self.agreement.borrow_mut().referee.take_changes()
+    }
+
     fn picking(&mut self, kernel: &Reader, cpu: CpuId, group: u32, protect: bool) {
         self.agreement.borrow_mut().referee.picking(&KernelState::new(kernel.kernel()), cpu, group, protect);
     }
@@ -250,8 +254,15 @@ impl KernelObserver for Watcher {
 
     fn pick_rules(&self) -> Vec<Rule<'static>> {
         let text = "our policy would have decided otherwise";
-        let unexplained = Rule { name: UNEXPLAINED, function: "pick_next_task_fair", label: "unexplained", text };
-        pick_rules().iter().copied().chain([unexplained]).collect()
+        let unexplained = Unexplained::ALL.map(|how| {
+            let (function, label) = match how {
+                Unexplained::Pick => ("pick_next_task_fair", "unexplained"),
+                Unexplained::Wait => ("check_preempt_wakeup_fair", "unexplained, the current task stays"),
+                Unexplained::Preempt => ("check_preempt_wakeup_fair", "unexplained, the woken task preempts"),
+            };
+            Rule { name: how.name(), function, label, text }
+        });
+        pick_rules().iter().copied().chain(unexplained).collect()
     }
 
     fn note_text(&self, note: u16) -> &'static str {

@@ -250,6 +250,15 @@ impl CallbackContext {
         }
     }
 
+    /// What the watcher says that the kernel has changed.
+    fn tell_left(&self) {
+        if self.booting.get() || !self.env(|env| env.wants_reasons()) {
+            return;
+        }
+        let left = self.watcher(|w, _| w.take_left()).unwrap_or_default();
+        self.env(|env| left.into_iter().for_each(|left| env.left(left)));
+    }
+
     /// The placement that was reported to the watcher last.
     fn tell_reasons(&self) {
         if !self.env(|env| env.wants_reasons()) {
@@ -344,6 +353,7 @@ unsafe extern "C" fn placed(this: *mut c_void, p: *const KsPlacement) {
         desk.tell_reasons();
     }
     desk.env(|env| env.decided(decision));
+    desk.tell_left();
 }
 
 unsafe extern "C" fn migrated(this: *mut c_void, task: i32, from: i32, to: i32, cause: u32) {
@@ -518,6 +528,7 @@ unsafe extern "C" fn balanced(this: *mut c_void, pass: *const KsBalance) {
     let (desk, pass) = unsafe { (desk(this), &*pass) };
     desk.cpu(pass.cpu);
     desk.watcher(|w, reader| w.balanced(reader, pass));
+    desk.tell_left();
 }
 
 unsafe extern "C" fn pushing(this: *mut c_void, cpu: i32) {
@@ -541,6 +552,7 @@ unsafe extern "C" fn walking(this: *mut c_void, walk: *const KsWalk) {
 unsafe extern "C" fn walked(this: *mut c_void, walk: *const KsWalk) {
     let (desk, walk) = unsafe { (desk(this), &*walk) };
     desk.watcher(|w, reader| w.walked(reader, walk));
+    desk.tell_left();
 }
 
 unsafe extern "C" fn stepping(this: *mut c_void, step: *const KsStep) {
@@ -552,6 +564,7 @@ unsafe extern "C" fn stepping(this: *mut c_void, step: *const KsStep) {
 unsafe extern "C" fn stepped(this: *mut c_void, step: *const KsStep) {
     let (desk, step) = unsafe { (desk(this), &*step) };
     desk.watcher(|w, reader| w.stepped(reader, step));
+    desk.tell_left();
     desk.tell_pick();
 }
 

@@ -2,7 +2,7 @@
 
 use fairground_fair::ffi::{FgCpu, FgTask};
 use fairground_machine::CpuId;
-use fairground_sim::{PickReport, Reason, Rule, TaskId};
+use fairground_sim::{LeftBehind, PickReport, Reason, Rule, TaskId};
 
 use crate::abi::{KsBalance, KsFound, KsKernel, KsPelt, KsPlacement, KsStep, KsWalk};
 
@@ -132,6 +132,12 @@ pub trait KernelObserver {
     /// are numbered as by [`Self::pick_rules`].
     fn take_pick(&mut self) -> Option<PickReport> {
         None
+    }
+
+    /// Asked after [`Self::placed`], [`Self::stepped`], [`Self::balanced`] and [`Self::walked`], if reasons are wanted: the
+    /// values that the kernel has changed.
+    fn take_left(&mut self) -> Vec<LeftBehind> {
+        Vec::new()
     }
 
     /// The rules of [`Self::take_pick`], by their number; asked once.

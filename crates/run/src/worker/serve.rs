@@ -151,10 +151,10 @@ fn sets_clocks(job: &Job) -> bool {
 fn linux(kernel: Kernel, job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, Box<dyn Error>> {
     let watcher = if job.order.rules() {
         let (features, unobserved) = (preset_for(&kernel.release())?, kernel.unobserved());
-        let picks = job.order.why();
-        let asked = WatchOptions { picks, schedutil: sets_clocks(job), ..WatchOptions::default() };
+        let why = job.order.why();
+        let asked = WatchOptions { picks: why, balance: why, schedutil: sets_clocks(job), ..WatchOptions::default() };
         let (watcher, _) = Watcher::new(machine, &features, kernel.hz(), &unobserved, asked)?;
-        Some(if job.order.why() { watcher.with_reasons() } else { watcher })
+        Some(if why { watcher.with_reasons() } else { watcher })
     } else {
         None
     };

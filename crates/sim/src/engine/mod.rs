@@ -745,6 +745,7 @@ impl Engine {
             Request::Decided(decision) => self.emit(self.env_cpu(), EventKind::Decision(decision)),
             Request::Clamps(clamps) => self.emit(self.env_cpu(), EventKind::Clamps(clamps)),
             Request::Picked(report) => self.emit(self.env_cpu(), EventKind::Pick(report)),
+            Request::Left(left) => self.emit(self.env_cpu(), EventKind::Left(left)),
             Request::Signals(signals) => self.emit(self.env_cpu(), EventKind::Signals(signals)),
             Request::Balanced(balance) => self.emit(self.env_cpu(), EventKind::Balance(balance)),
         }

@@ -248,6 +248,10 @@ impl<W: Write> Packets<W> {
                 let rule = format!("{}, {rule}", value(&record.fields, "kind"));
                 self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &rule, reasons)
             }
+            EventKind::Left(left) => {
+                let name = format!("{}: {}", left.function, left.value);
+                self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &name, reasons)
+            }
             EventKind::Stopper(_) => {
                 let name = format!("stopper {}", value(&record.fields, "event"));
                 self.instant(record, Track::Decisions(cpu), &format!("CPU{cpu} decisions"), &name, reasons)

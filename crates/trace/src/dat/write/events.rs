@@ -383,6 +383,21 @@ pub const EVENTS: &[Event] = &[
             field("curr_protection", Kind::Long),
         ],
     ),
+    event(
+        OURS,
+        "fairground_left",
+        352,
+        &[
+            field("comm", Kind::Comm),
+            field("pid", Kind::Pid),
+            field("cpu", Kind::Int),
+            field("domain", Kind::Int),
+            field("function", Kind::Text),
+            field("before", Kind::Long),
+            field("after", Kind::Long),
+            field("value", Kind::Text),
+        ],
+    ),
     event(OURS, "fairground_hotplug", 351, &[field("event", Kind::Text), field("cpu_id", Kind::U32)]),
     event(OURS, "fairground_woken", 348, &[field("pid", Kind::Pid), field("by", Kind::Text), field("sync", Kind::U32)]),
 ];

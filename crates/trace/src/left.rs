@@ -1,0 +1,315 @@
+//! Values that decisions have changed and that later decisions read, from `fairground_left` lines, and where two traces
+//! first differ in them.
+//!
+//! Two runs of the same workload and seed are the same run until something differs. So the first value that the one
+//! leaves otherwise than the other is where they part, and what a change of the scheduler does before any task moves.
+
+use std::fmt::Write;
+
+use crate::explain::seconds;
+use crate::placements::Task;
+use crate::text::{named, value, TraceError, TraceEventKind};
+use crate::EventSource;
+
+/// A value that a decision has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Time, ns.
+    pub time: u64,
+    /// The kernel's function that has changed it.
+    pub function: String,
+    /// Name of the value.
+    pub value: String,
+    /// What it belongs to.
+    pub of: Owner,
+    /// The value before the decision, in its own unit.
+    pub before: i64,
+    /// The value after the decision.
+    pub after: i64,
+}
+
+/// What a value belongs to: a task, a CPU, or a domain of a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The task.
+    pub task: Option<Task>,
+    /// The CPU; none for a task.
+    pub cpu: Option<u32>,
+    /// The number of the domain, 0 is the smallest.
+    pub domain: Option<u32>,
+}
+
+impl Left {
+    /// Whether the other is the same value of the same decision.
+    fn is_same_value(&self, other: &Left) -> bool {
+        (self.time, &self.function, &self.value, &self.of) == (other.time, &other.function, &other.value, &other.of)
+    }
+
+    /// `update_idle_cpu_scan: nr_idle_scan of CPU 0`.
+    pub fn name(&self) -> String {
+        let Owner { task, cpu, domain } = &self.of;
+        let of = match (task, cpu, domain) {
+            (Some(task), ..) => task.to_string(),
+            (None, Some(cpu), Some(domain)) => format!("CPU {cpu}, domain {domain}"),
+            (None, Some(cpu), None) => format!("CPU {cpu}"),
+            (None, None, _) => "the system".into(),
+        };
+        format!("{}: {} of {of}", self.function, self.value)
+    }
+}
+
+/// Reads these values one by one.
+pub struct LeftValues<S> {
+    source: S,
+}
+
+const EXPECTED: &str = "fairground_left with comm, pid, cpu, domain, function, before, after, value";
+
+impl<S: EventSource> LeftValues<S> {
+    /// Reads a trace from its first event.
+    pub fn new(source: S) -> LeftValues<S> {
+        LeftValues { source }
+    }
+
+    /// The next value; `None` at the end.
+    ///
+    /// # Errors
+    /// If the trace cannot be read.
+    pub fn next_left(&mut self) -> Result<Option<Left>, TraceError> {
+        while let Some(event) = self.source.next_event()? {
+            let TraceEventKind::Print(text) = event.what else { continue };
+            let time = event.time;
+            let Some(fields) = text.strip_prefix("fairground_left: ") else { continue };
+            let Some(left) = parse(fields, time) else { return Err(self.source.unexpected(EXPECTED)) };
+            return Ok(Some(left));
+        }
+        Ok(None)
+    }
+}
+
+fn parse(fields: &str, time: u64) -> Option<Left> {
+    // Names of values have spaces, so that field is the last.
+    let (fields, name) = fields.rsplit_once(" value=")?;
+    let (task, fields) = named(fields.strip_prefix("comm=")?, " pid=")?;
+    let number = |key| value(fields, key)?.parse::<i64>().ok();
+    // -1: of none.
+    let (cpu, domain) = (number("cpu=")?, number("domain=")?);
+    Some(Left {
+        time,
+        function: value(fields, "function=")?.into(),
+        value: name.into(),
+        of: Owner {
+            task: (task.pid != 0).then(|| task.into()),
+            cpu: u32::try_from(cpu).ok(),
+            domain: u32::try_from(domain).ok(),
+        },
+        before: number("before=")?,
+        after: number("after=")?,
+    })
+}
+
+/// A value that two traces leave otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// Both change the value, to another one.
+    Both(Left, Left),
+    /// Only the base changes this value there.
+    OnlyBase(Left),
+    /// Only the test changes this value there.
+    OnlyTest(Left),
+}
+
+impl Parting {
+    /// The value: of the base, if that changes it.
+    pub fn at(&self) -> &Left {
+        match self {
+            Parting::Both(left, _) | Parting::OnlyBase(left) | Parting::OnlyTest(left) => left,
+        }
+    }
+
+    /// Whether both change the value.
+    pub fn is_of_both(&self) -> bool {
+        matches!(self, Parting::Both(..))
+    }
+
+    /// `check_preempt_wakeup_fair: next of CPU 4: test -1 to 1, base does not change it there`.
+    fn line(&self) -> String {
+        let changes = |left: &Left| format!("{} to {}", left.before, left.after);
+        let sides = match self {
+            Parting::Both(b, t) => format!("base {}, test {}", changes(b), changes(t)),
+            Parting::OnlyBase(b) => format!("base {}, test does not change it there", changes(b)),
+            Parting::OnlyTest(t) => format!("test {}, base does not change it there", changes(t)),
+        };
+        format!("{}: {sides}", self.at().name())
+    }
+}
+
+/// Most values that the text shows.
+const SHOWN: usize = 8;
+
+/// The values of two traces, compared up to the decision that first leaves one otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftDiff {
+    /// Values that are alike, in the order of both traces, before the first that differs.
+    pub alike: u64,
+    /// The first that differs, and all others that the same function leaves otherwise at that instant; empty if all are
+    /// alike.
+    pub first: Vec<Parting>,
+}
+
+impl LeftDiff {
+    /// Compares the values of two traces; `None` if a trace has none.
+    ///
+    /// # Errors
+    /// If a trace cannot be read.
+    pub fn of<S: EventSource>(
+        mut base: LeftValues<S>,
+        mut test: LeftValues<S>,
+    ) -> Result<Option<LeftDiff>, TraceError> {
+        let mut diff = LeftDiff::default();
+        loop {
+            let (b, t) = (base.next_left()?, test.next_left()?);
+            if diff.alike == 0 && (b.is_none() || t.is_none()) {
+                return Ok(None);
+            }
+            if b != t {
+                let instant = b.iter().chain(&t).map(|left| left.time).min().unwrap_or(0);
+                diff.first = partings(&at_instant(b, &mut base, instant)?, &at_instant(t, &mut test, instant)?);
+                return Ok(Some(diff));
+            }
+            if b.is_none() {
+                return Ok(Some(diff));
+            }
+            diff.alike += 1;
+        }
+    }
+
+    /// The comparison as lines of text.
+    pub fn text(&self) -> String {
+        let mut out = format!("values that decisions leave behind: {} alike", self.alike);
+        let Some(first) = self.first.first() else { return out + ", none differs\n" };
+        let _ = writeln!(out, "; then, at {} s:", seconds(first.at().time));
+        for parting in self.first.iter().take(SHOWN) {
+            let _ = writeln!(out, "  {}", parting.line());
+        }
+        if let Some(more) = self.first.len().checked_sub(SHOWN + 1) {
+            let _ = writeln!(out, "  and {} more", more + 1);
+        }
+        out
+    }
+}
+
+/// The values of an instant, from `next` on.
+fn at_instant<S: EventSource>(
+    mut next: Option<Left>,
+    trace: &mut LeftValues<S>,
+    instant: u64,
+) -> Result<Vec<Left>, TraceError> {
+    let mut all = Vec::new();
+    while let Some(left) = next.take_if(|left| left.time == instant) {
+        all.push(left);
+        next = trace.next_left()?;
+    }
+    Ok(all)
+}
+
+/// What two lists of an instant have otherwise, of the function that the first such value is of.
+fn partings(base: &[Left], test: &[Left]) -> Vec<Parting> {
+    // The n-th change of a value in the one belongs to the n-th in the other.
+    let mut taken = vec![false; test.len()];
+    let mut partings: Vec<(usize, Parting)> = Vec::new();
+    for (at, b) in base.iter().enumerate() {
+        let same = (0..test.len()).find(|n| !taken[*n] && test[*n].is_same_value(b));
+        match same {
+            Some(n) => {
+                taken[n] = true;
+                if test[n] != *b {
+                    partings.push((at, Parting::Both(b.clone(), test[n].clone())));
+                }
+            }
+            None => partings.push((at, Parting::OnlyBase(b.clone()))),
+        }
+    }
+    let only_test = test.iter().enumerate().filter(|(at, _)| !taken[*at]);
+    partings.extend(only_test.map(|(at, t)| (at, Parting::OnlyTest(t.clone()))));
+    partings.sort_by_key(|(at, _)| *at);
+    let function = partings.first().map(|(_, parting)| parting.at().function.clone());
+    let partings = partings.into_iter().map(|(_, parting)| parting);
+    partings.filter(|parting| Some(&parting.at().function) == function.as_ref()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reader;
+
+    /// `TIME VALUE BEFORE AFTER` of CPU 2, a line each.
+    fn trace(rows: &[&str]) -> String {
+        let line = |row: &&str| {
+            let mut words = row.split(' ');
+            let mut next = || words.next().unwrap();
+            let (time, value, before, after) = (next(), next(), next(), next());
+            format!(
+                "x-1 [002] {time}: print: tracing_mark_write: fairground_left: comm=- pid=0 cpu=2 domain=-1 \
+                 function=task_tick_fair before={before} after={after} value=cfs {value}\n"
+            )
+        };
+        rows.iter().map(line).collect()
+    }
+
+    fn compared(base: &[&str], test: &[&str]) -> Option<LeftDiff> {
+        let (base, test) = (trace(base), trace(test));
+        let reader = |text: &'static str| LeftValues::new(Reader::new("t", text.as_bytes()));
+        LeftDiff::of(reader(base.leak()), reader(test.leak())).unwrap()
+    }
+
+    fn text(base: &[&str], test: &[&str]) -> String {
+        compared(base, test).unwrap().text()
+    }
+
+    #[test]
+    fn the_first_value_that_differs_is_told_with_both_sides() {
+        let told = text(
+            &["1.0 a 0 1", "2.0 b 3 4", "2.0 c 0 1", "2.0 d 0 1"],
+            &["1.0 a 0 1", "2.0 b 3 5", "2.0 c 0 1", "2.0 d 0 9"],
+        );
+        let expected = "values that decisions leave behind: 1 alike; then, at 2.000000000 s:\n  \
+                        task_tick_fair: cfs b of CPU 2: base 3 to 4, test 3 to 5\n  \
+                        task_tick_fair: cfs d of CPU 2: base 0 to 1, test 0 to 9\n";
+        assert_eq!(told, expected);
+        assert_eq!(text(&["1.0 a 0 1"], &["1.0 a 0 1"]), "values that decisions leave behind: 1 alike, none differs\n");
+    }
+
+    #[test]
+    fn what_only_one_side_changes_is_told_as_that() {
+        let rest = ["2.0 b 3 4", "2.0 c 0 1"];
+        let with = ["1.0 a 0 1", "2.0 x 7 8", "2.0 b 3 4", "2.0 c 0 1"];
+        let without = ["1.0 a 0 1", rest[0], rest[1]];
+        assert!(text(&with, &without).contains("cfs x of CPU 2: base 7 to 8, test does not change it there"));
+        assert!(text(&without, &with).contains("cfs x of CPU 2: test 7 to 8, base does not change it there"));
+        let late = text(&["1.0 a 0 1", "3.0 b 3 4"], &["1.0 a 0 1", "2.0 b 3 4"]);
+        assert!(late.contains("at 2.000000000 s:\n  task_tick_fair: cfs b of CPU 2: test 3 to 4, base"), "{late}");
+        assert!(text(&with[..2], &with[..1]).contains("cfs x of CPU 2: base 7 to 8"));
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_trace_without_values() {
+        assert_eq!(compared(&[], &["1.0 a 0 1"]), None);
+    }
+
+    #[test]
+    fn a_value_is_of_a_task_a_cpu_or_a_domain() {
+        let name = |of: &str| {
+            let fields = format!("{of} function=f before=-5 after=6 value=cfs util_avg");
+            let left = parse(&fields, 0).unwrap();
+            assert_eq!((left.before, left.after), (-5, 6));
+            left.name()
+        };
+        assert_eq!(name("comm=my value= pid=7 cpu=-1 domain=-1"), "f: cfs util_avg of my value=-7");
+        assert_eq!(name("comm=- pid=0 cpu=3 domain=1"), "f: cfs util_avg of CPU 3, domain 1");
+        assert_eq!(name("comm=- pid=0 cpu=3 domain=-1"), "f: cfs util_avg of CPU 3");
+        let text = "x-1 [002] 1.0: print: tracing_mark_write: fairground_left: comm=- pid=0\n";
+        let error = LeftValues::new(Reader::new("t", text.as_bytes())).next_left().unwrap_err().to_string();
+        assert!(error.contains("expected fairground_left with comm"), "{error}");
+    }
+}
