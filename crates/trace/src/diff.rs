@@ -122,7 +122,7 @@ pub struct Diff {
     /// The first pair that differs: indices of its placements in the base and in the test, from 0; `None` if no pair
     /// differs.
     pub first: Option<(usize, usize)>,
-    /// The first pair that chooses the same CPU after other work (rule, CPUs probed or looked at): indices as of `first`.
+    /// The first pair that chooses the same CPU after other work (CPUs probed or looked at): indices as of `first`.
     /// Work costs time, so the runs differ from there on. `None` if the first difference is that of `first`.
     pub other_work: Option<(usize, usize)>,
     /// Decisions by rule, in the order in which names appear in the base, then in the test.
@@ -146,9 +146,8 @@ impl Diff {
             diff.pairs += 1;
             if b.chosen == t.chosen {
                 diff.agree += 1;
-                let other_rule = base.rules.names[b.rule] != test.rules.names[t.rule];
-                diff.other_rule += u64::from(other_rule);
-                if diff.first.is_none() && diff.other_work.is_none() && (other_rule || b.work != t.work) {
+                diff.other_rule += u64::from(base.rules.names[b.rule] != test.rules.names[t.rule]);
+                if diff.first.is_none() && diff.other_work.is_none() && b.work != t.work {
                     diff.other_work = Some((in_base, in_test));
                 }
                 diff.agree_before += u64::from(diff.first.is_none());
@@ -226,7 +225,7 @@ mod tests {
             other_rule: 1,
             agree_before: 2,
             first: Some((2, 3)),
-            other_work: Some((1, 1)),
+            other_work: None,
             shifts: vec![shift("F", 1, 2), shift("B1", 3, 1), shift("B2", 1, 0), shift("A2", 0, 3)],
         };
         assert_eq!(Diff::new(&base, &test), expected);

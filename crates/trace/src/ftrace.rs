@@ -117,7 +117,9 @@ mod tests {
 
     use fairground_machine::CpuId;
     use fairground_sim::testing::{spec, workload};
-    use fairground_sim::{Clamps, Decision, DecisionKind, MigrateCause, Rule, Signals, SwitchState, TaskId, NO_RULE};
+    use fairground_sim::{
+        Clamps, Decision, DecisionKind, LeftBehind, MigrateCause, Rule, Signals, Subject, SwitchState, TaskId, NO_RULE,
+    };
 
     use super::*;
 
@@ -342,6 +344,30 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
 <idle>-0 [004] 0.000009000: sched_pelt_cfs: cpu=6 path=/ load=2048 util=446 rbl_load=900 update_time=8192
 ";
         assert!(text.ends_with(expected), "{text}");
+    }
+
+    #[test]
+    fn what_a_decision_leaves_is_told_with_what_it_is_of() {
+        let left = LeftBehind {
+            function: "task_tick_fair",
+            value: "cfs util_avg",
+            of: Subject::Task(0),
+            before: -7,
+            after: 446,
+        };
+        let text = exported(&[
+            (0, 4, EventKind::Fork { parent: None, child: 0 }),
+            (9_000, 4, EventKind::Left(left)),
+            (9_000, 4, EventKind::Left(LeftBehind { of: Subject::Domain(6, 1), ..left })),
+        ]);
+        let line = |of: &str| {
+            format!(
+                "<idle>-0 [004] 0.000009000: print: tracing_mark_write: fairground_left: {of} function=task_tick_fair \
+                 before=-7 after=446 value=cfs util_avg\n"
+            )
+        };
+        let expected = line("comm=reader pid=1000 cpu=-1 domain=-1") + &line("comm=- pid=0 cpu=6 domain=1");
+        assert!(text.ends_with(&expected), "{text}");
     }
 
     struct Full;

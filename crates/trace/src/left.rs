@@ -127,6 +127,22 @@ impl Parting {
         }
     }
 
+    /// The change by the base; none if it does not change the value there.
+    pub fn base(&self) -> Option<&Left> {
+        match self {
+            Parting::Both(left, _) | Parting::OnlyBase(left) => Some(left),
+            Parting::OnlyTest(_) => None,
+        }
+    }
+
+    /// The change by the test; none if it does not change the value there.
+    pub fn test(&self) -> Option<&Left> {
+        match self {
+            Parting::Both(_, left) | Parting::OnlyTest(left) => Some(left),
+            Parting::OnlyBase(_) => None,
+        }
+    }
+
     /// Whether both change the value.
     pub fn is_of_both(&self) -> bool {
         matches!(self, Parting::Both(..))

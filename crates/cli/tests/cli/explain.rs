@@ -347,6 +347,51 @@ fn a_kernels_decision_is_said_to_be_our_policys_on_the_same_state() {
     assert!(told.contains("CPU 5 chosen as our policy does on the same state by select_idle_sibling"), "{told}");
 }
 
+/// Values that a kernel's decisions leave: the first that differs is named with the kernel's function.
+#[test]
+fn a_diff_names_the_first_value_that_two_kernels_leave_otherwise() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = |name: &str, scan: i64| {
+        let left = |at: &str, value: &str, after: i64| {
+            format!(
+                "<idle>-0 [002] {at}: print: tracing_mark_write: fairground_left: comm=- pid=0 cpu=2 domain=-1 \
+                 function=update_idle_cpu_scan before=0 after={after} value={value}\n"
+            )
+        };
+        let lines = [left("0.5", "cfs util_avg", 7), left("0.6", "nr_idle_scan", scan), wakeup("1.0", 5, "A2", None)];
+        let head = HEAD.replace("sched=fair:NAME", "sched=linux:mine");
+        write(&dir, name, &(head + &lines.concat())).display().to_string()
+    };
+    let (base, test) = (trace("base.txt", 4), trace("test.txt", 2));
+    let text = succeeds(&format!("diff {base} {test}"));
+    let expected = "values that decisions leave behind: 1 alike; then, at 0.600000000 s:\n  \
+                    update_idle_cpu_scan: nr_idle_scan of CPU 2: base 0 to 4, test 0 to 2\n";
+    assert!(text.contains(expected), "{text}");
+    let left = &json(&format!("diff {base} {test} --format json"))["left"];
+    assert_eq!((&left["alike"], &left["first"][0]["value"]), (&1.into(), &"nr_idle_scan".into()), "{left:#}");
+    assert_eq!((&left["first"][0]["cpu"], &left["first"][0]["test"]["after"]), (&2.into(), &2.into()));
+    let same = json(&format!("diff {base} {base} --format json"));
+    assert_eq!((&same["left"]["alike"], same["left"]["first"].as_array().map(Vec::len)), (&2.into(), Some(0)));
+}
+
+/// Each side's looks at the CPU that the other side chooses are repeated, and work that differs is told.
+#[test]
+fn a_diff_tells_what_one_side_says_of_the_cpu_that_the_other_chooses() {
+    let dir = tempfile::tempdir().unwrap();
+    let why =
+        "<idle>-0 [004] 2.0: print: tracing_mark_write: fairground_why: pid=1000 rule=A2 note=3 cpu=3 a=411 b=462 \
+               c=0 text=CPU 3 would not fit: utilization 411, capacity 462\n";
+    let first = wakeup("1.0", 5, "A2", None);
+    let base = [first.clone(), why.to_owned(), wakeup("2.0", 5, "A2", None)].concat();
+    let test = [first.replace("probes=2", "probes=9"), wakeup("2.0", 3, "A2", None)].concat();
+    let base = write(&dir, "base.txt", &format!("{HEAD}{base}")).display().to_string();
+    let test = write(&dir, "test.txt", &format!("{HEAD}{test}")).display().to_string();
+    let text = succeeds(&format!("diff {base} {test}"));
+    let line = "base, of the CPU that test chooses: select_idle_sibling: ";
+    assert!(text.contains(line) && text.contains("CPU 3 would not fit: utilization 411, capacity 462\n"), "{text}");
+    assert!(text.contains("the first that chooses the same CPU after other work, at 1.000000000 s: "), "{text}");
+}
+
 /// NEXT_BUDDY: the first pick that differs is that of the next buddy.
 #[test]
 fn a_diff_shows_by_which_rule_picks_differ() {

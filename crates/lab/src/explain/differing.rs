@@ -5,7 +5,7 @@ use std::fmt::Write;
 use fairground_sim::Rule;
 use fairground_trace::diff::{Diff, Side};
 use fairground_trace::explain::{in_words, seconds};
-use fairground_trace::left::{Left, LeftDiff, LeftValues, Parting};
+use fairground_trace::left::{Left, LeftDiff, LeftValues};
 use fairground_trace::placements::{Placement, Placements};
 use serde_json::{json, Value};
 
@@ -108,7 +108,6 @@ fn text(differing: &Differing) -> String {
         let _ = write!(out, "\n{}{}", left.text(), consequence(left, base));
     }
     let _ = writeln!(out, "\n{}\n", verdict(diff));
-    out += &other_work(base, test);
     for (name, trace) in [("base", base), ("test", test)] {
         if let Some(first) = &trace.first {
             let words = in_words(first, trace.side.head());
@@ -116,6 +115,7 @@ fn text(differing: &Differing) -> String {
         }
     }
     out += &looked_at(base, test);
+    out += &other_work(base, test);
     let mut notes = String::new();
     for trace in [base, test] {
         for note in trace.side.notes() {
@@ -258,11 +258,6 @@ fn left_json(diff: &LeftDiff) -> Value {
     let side = |left: &Left| json!({ "before": left.before, "after": left.after });
     let first = diff.first.iter().map(|parting| {
         let at = parting.at();
-        let (base, test) = match parting {
-            Parting::Both(base, test) => (side(base), side(test)),
-            Parting::OnlyBase(base) => (side(base), Value::Null),
-            Parting::OnlyTest(test) => (Value::Null, side(test)),
-        };
         json!({
             "time_ns": at.time,
             "function": at.function,
@@ -271,8 +266,8 @@ fn left_json(diff: &LeftDiff) -> Value {
             "domain": at.of.domain,
             "task": at.of.task.as_ref().map(|task| &task.comm),
             "pid": at.of.task.as_ref().map(|task| task.pid),
-            "base": base,
-            "test": test,
+            "base": parting.base().map(side),
+            "test": parting.test().map(side),
         })
     });
     json!({ "alike": diff.alike, "first": first.collect::<Vec<Value>>() })
