@@ -23,6 +23,7 @@ from ._fairground import (
     Explanation,
     InputError,
     Machine,
+    PickExplanation,
     Reproduction,
     Run,
     RunFailed,
@@ -36,6 +37,7 @@ from ._fairground import (
 )
 from ._fairground import compare as _compare
 from ._fairground import explain_difference as _explain_difference
+from ._fairground import explain_picks as _explain_picks
 from ._fairground import explain_placements as _explain_placements
 from ._fairground import reproduce_rows as _reproduce_rows
 from ._fairground import run as _run
@@ -55,6 +57,7 @@ __all__ = [
     "Explanation",
     "InputError",
     "Machine",
+    "PickExplanation",
     "Reproduction",
     "Run",
     "RunFailed",
@@ -65,6 +68,7 @@ __all__ = [
     "compare",
     "diff",
     "explain",
+    "explain_picks",
     "feature_diff",
     "features",
     "kernel_build",
@@ -301,6 +305,34 @@ def explain(
     return _explain_placements(run, task, None if at is None else round(at * 1e9), cpu)
 
 
+def explain_picks(
+    run: Run | str | PathLike[str],
+    task: str | None = None,
+    at: float | None = None,
+    cpu: int | None = None,
+) -> PickExplanation:
+    """Explain picks: why fair tasks run, preempt or wait, or have to leave the CPU.
+
+    Parameters
+    ----------
+    run : Run or path
+        A run with reasons (``why=True``), or a trace of ``fairground run --why``.
+    task : str, optional
+        Only picks of this task: its name, pid, or ``name-pid``.
+    at : float, optional
+        Only the first pick at this time or after it, seconds.
+    cpu : int, optional
+        Only picks on this CPU.
+
+    Returns
+    -------
+    PickExplanation
+        ``str(explanation)`` is what ``fairground explain --picks`` prints; ``explanation.picks`` has one row for each pick,
+        with lag, deadline and protection of the task and of the current one, ``explanation.rules`` counts by rule.
+    """
+    return _explain_picks(run, task, None if at is None else round(at * 1e9), cpu)
+
+
 def whatif(
     trace: str | PathLike[str],
     sched: str | None = None,
@@ -358,6 +390,8 @@ def diff(base: Run | str | PathLike[str], test: Run | str | PathLike[str]) -> Di
     -------
     Difference
         ``str(difference)`` is what the command prints; ``difference.rules`` has the shift of decisions by rule,
-        ``difference.first`` the first pair that chooses different CPUs.
+        ``difference.first`` the first pair that chooses different CPUs. ``difference.pick_rules`` and
+        ``difference.first_pick`` are the same of picks; ``difference.left`` has the values that two kernels first leave
+        otherwise.
     """
     return _explain_difference(base, test)

@@ -19,6 +19,7 @@ __all__ = [
     "Inputs",
     "Machine",
     "Outcome",
+    "PickExplanation",
     "Reproduction",
     "Results",
     "Run",
@@ -36,6 +37,7 @@ __all__ = [
     "code",
     "compare",
     "explain_difference",
+    "explain_picks",
     "explain_placements",
     "feature_diff",
     "features",
@@ -326,6 +328,15 @@ class Explanation:
     def notes(self) -> list[str]: ...
 
 @final
+class PickExplanation:
+    @property
+    def picks(self) -> Table: ...
+    @property
+    def rules(self) -> Table: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+@final
 class Counterfactual:
     @property
     def rules(self) -> Table: ...
@@ -346,6 +357,16 @@ class Difference:
     def rules(self) -> Table: ...
     @property
     def first(self) -> Table: ...
+    @property
+    def pick_pairs(self) -> int: ...
+    @property
+    def pick_agree(self) -> int: ...
+    @property
+    def pick_rules(self) -> Table: ...
+    @property
+    def first_pick(self) -> Table: ...
+    @property
+    def left(self) -> Table: ...
 
 def run(
     machine: str | dict[str, Any] | Machine,
@@ -369,6 +390,9 @@ def reproduce_rows(options: _ReproduceOptions, jobs: int, store: bool | str | Pa
 def explain_placements(
     given: Run | str | PathLike[str], task: str | None, at: int | None, cpu: int | None
 ) -> Explanation: ...
+def explain_picks(
+    given: Run | str | PathLike[str], task: str | None, at: int | None, cpu: int | None
+) -> PickExplanation: ...
 def explain_difference(base: Run | str | PathLike[str], test: Run | str | PathLike[str]) -> Difference: ...
 def what_if(
     trace: str | PathLike[str],

@@ -122,6 +122,51 @@ def test_decisions_and_their_reasons_are_tables(run):
     assert len(only) == (decisions.cpu == 4).sum() and (only.cpu == 4).all()
 
 
+@pytest.mark.parametrize(
+    "filters, options",
+    [({}, []), ({"at": 0.0025}, ["--at", "0.0025"]), ({"task": "1001", "cpu": 4}, ["--task", "1001", "--cpu", "4"])],
+)
+def test_picks_are_explained_as_those_of_the_trace_are(run, command, tmp_path, filters, options):
+    path = trace(command, tmp_path / "t.txt")
+    theirs = output_of(command, "explain", path, "--picks", *options)
+    assert str(fg.explain_picks(path, **filters)) == theirs
+    assert str(fg.explain_picks(run, **filters)) == theirs
+
+
+def test_picks_and_their_reasons_are_tables():
+    run = fg.run("hikey960", "schbench:runtime=0.1", "fair:v6.12", why=True)
+    explanation = fg.explain_picks(run)
+    picks = explanation.picks.to_pandas()
+    assert set(picks.kind) == {"pick", "wakeup", "slice"} and (picks.queued > 0).all()
+    # Only a woken task preempts or waits.
+    assert (picks.preempts.notna() == (picks.kind == "wakeup")).all()
+    assert (picks.current_comm.notna() == picks.current_lag_ns.notna()).all() and picks.current_pid.notna().any()
+    rules = explanation.rules.to_pandas().set_index(["kind", "rule"])
+    assert rules["count"].to_dict() == picks.groupby(["kind", "rule"]).size().to_dict()
+    assert (rules.meaning.str.len() > 0).all()
+    only = fg.explain_picks(run, cpu=4).picks.to_pandas()
+    assert len(only) == (picks.cpu == 4).sum() and (only.cpu == 4).all()
+    with pytest.raises(fg.InputError, match="no such pick"):
+        fg.explain_picks(run, task="nobody")
+
+
+def test_picks_of_two_runs_are_compared():
+    base, test = (
+        fg.run("hikey960", "schbench:runtime=0.1", f"fair:v6.12{more}", why=True) for more in ("", "+next-buddy")
+    )
+    difference = fg.diff(base, test)
+    assert difference.pick_agree < difference.pick_pairs
+    first = difference.first_pick.to_pandas()
+    assert first.side.tolist() == ["base", "test"] and first.rule[1] == "buddy" and first.pid[0] != first.pid[1]
+    rules = difference.pick_rules.to_pandas()
+    assert rules.set_index("rule").loc["buddy", "shift"].sum() > 0
+    assert (rules["shift"] == rules.test - rules.base.astype(float)).all()
+    # Only kernels tell which values their decisions leave.
+    assert len(difference.left) == 0
+    same = fg.diff(base, base)
+    assert same.pick_agree == same.pick_pairs > 0 and len(same.first_pick) == 0
+
+
 def test_candidates_of_energy_aware_placement_are_among_the_reasons():
     run = fg.run("hikey960", "periodic:duration=0.1", "fair:v6.12", why=True, governor="schedutil")
     explanation = fg.explain(run)

@@ -21,7 +21,7 @@ use serde_json::{json, Map, Value};
 use thiserror::Error;
 
 pub use self::differing::Differing;
-pub use self::picks::{explain_picks, explain_picks_json, pick_json, DifferingPicks};
+pub use self::picks::{chosen_picks, explain_picks, explain_picks_json, pick_json, DifferingPicks};
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-explain-1";

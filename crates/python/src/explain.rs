@@ -1,11 +1,13 @@
-//! Explanations of placements as Python objects.
+//! Explanations of placements and picks as Python objects.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use fairground_lab::explain::{self, Differing, ExplainError, Query, Traced, Wanted};
+use fairground_lab::explain::{self, Differing, DifferingPicks, ExplainError, Query, Traced, Wanted};
 use fairground_run::experiment::Stop;
 use fairground_trace::explain::{RuleCounts, Split};
+use fairground_trace::left::{Left, Parting};
+use fairground_trace::picks::{OnQueue, Pick, PickCounts};
 use fairground_trace::placements::{Head, Placement, Pull, Step};
 use fairground_trace::{EventSource, TraceError, TraceEvent};
 use pyo3::prelude::*;
@@ -13,7 +15,9 @@ use pyo3::prelude::*;
 use crate::errors::{input, refused};
 use crate::interrupt::beside;
 use crate::run::Run;
-use crate::table::{counts, figures, maybe_numbers, maybe_texts, numbers, texts, Table};
+use crate::table::{
+    counts, figures, maybe_booleans, maybe_integers, maybe_numbers, maybe_texts, numbers, texts, NamedColumn, Table,
+};
 
 /// Placements of a run or a trace, with what led to them.
 #[pyclass(frozen, module = "fairground")]
@@ -107,6 +111,82 @@ impl Explanation {
     }
 }
 
+/// Picks of a run or a trace: why fair tasks run, wait, or leave the CPU.
+#[pyclass(frozen, module = "fairground")]
+pub struct PickExplanation {
+    text: String,
+    picks: Vec<Pick>,
+    head: Head,
+    /// Notes on the trace.
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
+
+#[pymethods]
+impl PickExplanation {
+    /// One row for each pick, columns as of [`pick_columns`].
+    #[getter]
+    fn picks(&self) -> Table {
+        Table::from_columns(pick_columns(&self.picks.iter().collect::<Vec<_>>()))
+    }
+
+    /// One row for each kind and rule: `kind`, the rule's `title` (`pick_next_entity: next buddy (buddy)`), its id (`rule`:
+    /// `buddy`), `count`, its condition in full (`meaning`).
+    #[getter]
+    fn rules(&self) -> Table {
+        let mut tally = PickCounts::default();
+        self.picks.iter().for_each(|pick| tally.add(pick));
+        let rows = tally.rows();
+        Table::from_columns(vec![
+            ("kind", texts(rows.iter().map(|(kind, ..)| *kind))),
+            ("title", texts(rows.iter().map(|(_, rule, _)| self.head.rule(rule).title()))),
+            ("rule", texts(rows.iter().map(|(_, rule, _)| *rule))),
+            ("count", counts(rows.iter().map(|(.., n)| *n))),
+            ("meaning", texts(rows.iter().map(|(_, rule, _)| self.head.rule(rule).text))),
+        ])
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fairground.PickExplanation of {} picks>", self.picks.len())
+    }
+}
+
+/// `time_ns`, `kind` (`pick`, `wakeup`: a woken task was tested against the current one, `slice`: the task has to leave),
+/// `comm`, `pid`, `cpu`, the `rule` that decided, how many fair tasks were `queued`, whether a woken task `preempts` (null
+/// of other kinds); of the task `lag_ns`, `deadline_ns` and `protection_ns` in virtual time, and of the current task, if it is
+/// another one that could go on, the same with `current_` before them, else null.
+fn pick_columns(rows: &[&Pick]) -> Vec<NamedColumn> {
+    let text = |part: fn(&Pick) -> &str| texts(rows.iter().map(|p| part(p)));
+    let number = |part: fn(&Pick) -> u32| numbers(rows.iter().map(|p| part(p)));
+    let state = |part: fn(&OnQueue) -> i64| maybe_integers(rows.iter().map(|p| Some(part(&p.state))));
+    let current = |part: fn(&OnQueue) -> i64| {
+        maybe_integers(rows.iter().map(|p| p.current.as_ref().map(|(_, state)| part(state))))
+    };
+    let curr = || rows.iter().map(|p| p.current.as_ref().map(|(task, _)| task));
+    vec![
+        ("time_ns", counts(rows.iter().map(|p| p.time))),
+        ("kind", text(|p| &p.kind)),
+        ("comm", text(|p| &p.task.comm)),
+        ("pid", number(|p| p.task.pid)),
+        ("cpu", number(|p| p.cpu)),
+        ("rule", text(|p| &p.rule)),
+        ("queued", number(|p| p.queued)),
+        ("preempts", maybe_booleans(rows.iter().map(|p| (p.kind == "wakeup").then(|| p.happens())))),
+        ("lag_ns", state(|s| s.lag)),
+        ("deadline_ns", state(|s| s.deadline)),
+        ("protection_ns", state(|s| s.protection)),
+        ("current_comm", maybe_texts(curr().map(|task| task.map(|task| task.comm.as_str())))),
+        ("current_pid", maybe_numbers(curr().map(|task| task.map(|task| task.pid)))),
+        ("current_lag_ns", current(|s| s.lag)),
+        ("current_deadline_ns", current(|s| s.deadline)),
+        ("current_protection_ns", current(|s| s.protection)),
+    ]
+}
+
 /// The placements of two runs or traces, paired.
 #[pyclass(frozen, module = "fairground")]
 pub struct Difference(Differing);
@@ -161,6 +241,78 @@ impl Difference {
             ("prev_cpu", number(|p| p.prev)),
             ("cpu", number(|p| p.chosen)),
             ("rule", texts(rows.iter().map(|(_, p)| p.rule.as_str()))),
+        ])
+    }
+
+    /// Pairs of picks: the n-th of each CPU, and the n-th test of each woken task. 0 unless both sides have picks.
+    #[getter]
+    fn pick_pairs(&self) -> u64 {
+        self.0.picks.as_ref().map_or(0, |picks| picks.diff.pairs)
+    }
+
+    /// Pairs of picks that are alike.
+    #[getter]
+    fn pick_agree(&self) -> u64 {
+        self.0.picks.as_ref().map_or(0, |picks| picks.diff.agree)
+    }
+
+    /// One row for each kind and rule of picks: `kind`, `title`, `rule`, how often in `base` and in `test`, the `shift`,
+    /// its `meaning`. Empty unless both sides have picks.
+    #[getter]
+    fn pick_rules(&self) -> Table {
+        let shifts = |picks: &'_ DifferingPicks| picks.diff.shifts.clone();
+        let rows = self.0.picks.as_ref().map(shifts).unwrap_or_default();
+        let rule = |name: &str| {
+            let rule = self.0.picks.as_ref().map(|picks| picks.rule(name));
+            rule.map_or_else(Default::default, |rule| (rule.title(), rule.text.to_owned()))
+        };
+        let words: Vec<(String, String)> = rows.iter().map(|(_, name, ..)| rule(name)).collect();
+        Table::from_columns(vec![
+            ("kind", texts(rows.iter().map(|(kind, ..)| kind))),
+            ("title", texts(words.iter().map(|(title, _)| title))),
+            ("rule", texts(rows.iter().map(|(_, rule, ..)| rule))),
+            ("base", counts(rows.iter().map(|(_, _, base, _)| *base))),
+            ("test", counts(rows.iter().map(|(.., test)| *test))),
+            ("shift", figures(rows.iter().map(|(_, _, base, test)| Some(*test as f64 - *base as f64)))),
+            ("meaning", texts(words.iter().map(|(_, meaning)| meaning))),
+        ])
+    }
+
+    /// The first pair of picks that differs, one row for `base` and one for `test` (`side`), with the columns of
+    /// `PickExplanation.picks`. Empty if all are alike.
+    #[getter]
+    fn first_pick(&self) -> Table {
+        let pair = self.0.picks.as_ref().and_then(DifferingPicks::first);
+        let rows: Vec<&Pick> = pair.into_iter().flatten().collect();
+        let sides = ["base", "test"].into_iter().take(rows.len());
+        let mut columns = vec![("side", texts(sides))];
+        columns.extend(pick_columns(&rows));
+        Table::from_columns(columns)
+    }
+
+    /// The values that a decision of the two first leaves otherwise, a row each: `time_ns`, the kernel's `function`, the
+    /// `value`, the `comm` and `pid` of its task or its `cpu` and `domain` (else null), `before`, and what `base` and `test`
+    /// leave (null: unchanged there). Empty if nothing differs, or unless both sides record such values (`linux:` with
+    /// `why=True`).
+    #[getter]
+    fn left(&self) -> Table {
+        let rows: Vec<&Parting> = self.0.left.iter().flat_map(|left| &left.first).collect();
+        let at = || rows.iter().map(|parting| parting.at());
+        let task = || at().map(|left| left.of.task.as_ref());
+        let number = |value: fn(&Parting) -> Option<&Left>| {
+            maybe_integers(rows.iter().map(move |parting| value(parting).map(|left| left.after)))
+        };
+        Table::from_columns(vec![
+            ("time_ns", counts(at().map(|left| left.time))),
+            ("function", texts(at().map(|left| &left.function))),
+            ("value", texts(at().map(|left| &left.value))),
+            ("comm", maybe_texts(task().map(|task| task.map(|task| task.comm.as_str())))),
+            ("pid", maybe_numbers(task().map(|task| task.map(|task| task.pid)))),
+            ("cpu", maybe_numbers(at().map(|left| left.of.cpu))),
+            ("domain", maybe_numbers(at().map(|left| left.of.domain))),
+            ("before", maybe_integers(at().map(|left| Some(left.before)))),
+            ("base", number(Parting::base)),
+            ("test", number(Parting::test)),
         ])
     }
 
@@ -236,6 +388,26 @@ pub fn explain_placements(
         };
         let (text, (placements, head, notes)) = beside(given.py(), compute)?.map_err(input)?;
         Ok(Explanation { text, placements, head, notes })
+    })
+}
+
+/// Explains picks of a run or of a trace's file: those of a task, from a time (ns) on, on a CPU.
+#[pyfunction]
+#[pyo3(signature = (given, task, at, cpu))]
+pub fn explain_picks(
+    given: &Bound<'_, PyAny>,
+    task: Option<String>,
+    at: Option<u64>,
+    cpu: Option<u32>,
+) -> PyResult<PickExplanation> {
+    let wanted = Wanted { task, at, cpu };
+    traced(given, |of| {
+        let compute = |stop: Stop| -> Result<_, ExplainError> {
+            let of = Stoppable(of, &stop);
+            Ok((explain::explain_picks(&of, &wanted)?.0, explain::chosen_picks(&of, &wanted)?))
+        };
+        let (text, (picks, head, notes)) = beside(given.py(), compute)?.map_err(input)?;
+        Ok(PickExplanation { text, picks, head, notes })
     })
 }
 

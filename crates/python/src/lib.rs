@@ -38,7 +38,9 @@ mod _fairground {
     #[pymodule_export]
     use super::errors::{CannotKeep, InputError, RunFailed, StoreRefused, SweepError};
     #[pymodule_export]
-    use super::explain::{explain_difference, explain_placements, Difference, Explanation};
+    use super::explain::{
+        explain_difference, explain_picks, explain_placements, Difference, Explanation, PickExplanation,
+    };
     #[pymodule_export]
     use super::hardware::hardware;
     #[pymodule_export]

@@ -41,6 +41,11 @@ pub fn maybe_counts(values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter(values))
 }
 
+/// A column of numbers with a sign that may be missing.
+pub fn maybe_integers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter(values))
+}
+
 /// A column of words that may be missing.
 pub fn maybe_texts<'a>(words: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     Arc::new(StringArray::from_iter(words))

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use fairground_sim::Rule;
 use fairground_trace::picks::{in_short, in_words, OnQueue, Pick, PickCounts, PickDiff, PickSide, Picks};
 use fairground_trace::placements::Head;
 use serde_json::{json, Value};
@@ -65,6 +66,16 @@ pub fn explain_picks(of: &dyn Traced, wanted: &Wanted) -> Result<Answer, Explain
         None => out += &(in_short(&pick, head) + "\n"),
     })?;
     Ok((out, if wanted.at.is_some() { Vec::new() } else { notes }))
+}
+
+/// The picks that match, the head of the trace, and its notes.
+///
+/// # Errors
+/// As [`explain_picks`].
+pub fn chosen_picks(of: &dyn Traced, wanted: &Wanted) -> Result<(Vec<Pick>, Head, Vec<String>), ExplainError> {
+    let mut all = Vec::new();
+    let (head, notes) = each(of, wanted, &mut |pick, _| all.push(pick))?;
+    Ok((all, head, notes))
 }
 
 /// The answer in the documented schema.
@@ -164,9 +175,19 @@ impl DifferingPicks {
         out
     }
 
-    fn title(&self, rule: &str) -> String {
+    /// The first pair that differs: that of the base, then that of the test. `None` if no pair differs.
+    pub fn first(&self) -> Option<[&Pick; 2]> {
+        self.first.as_ref().map(|[base, test]| [base, test])
+    }
+
+    /// The rule as the base's trace describes it, else as the test's trace does.
+    pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
         let [base, test] = &self.heads;
-        if base.rules.contains_key(rule) { base } else { test }.rule(rule).title()
+        if base.rules.contains_key(name) { base } else { test }.rule(name)
+    }
+
+    fn title(&self, rule: &str) -> String {
+        self.rule(rule).title()
     }
 
     pub(super) fn json(&self) -> Value {
