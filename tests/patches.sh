@@ -22,7 +22,10 @@ changed() {
 	[ $status = 3 ] || { echo "patches.sh: $1 --fail-if changed>0 ended with $status, expected 3" >&2; exit 1; }
 	python3 -c '
 import json, sys
-for row in json.load(sys.stdin)["against"]["rows"]:
+against = json.load(sys.stdin)["against"]
+if not against["parted"]["found"]:
+    sys.exit("patches.sh: no run of the two kernels parts")
+for row in against["rows"]:
     if row["changed"]:
         print(row["kind"], row["rule"])' <"$work/report"
 }

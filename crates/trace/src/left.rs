@@ -4,7 +4,7 @@
 //! Two runs of the same workload and seed are the same run until something differs. So the first value that the one
 //! leaves otherwise than the other is where they part, and what a change of the scheduler does before any task moves.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use crate::explain::seconds;
 use crate::placements::Task;
@@ -63,7 +63,7 @@ pub struct LeftValues<S> {
     source: S,
 }
 
-const EXPECTED: &str = "fairground_left with comm, pid, cpu, domain, function, before, after, value";
+pub(crate) const EXPECTED: &str = "fairground_left with comm, pid, cpu, domain, function, before, after, value";
 
 impl<S: EventSource> LeftValues<S> {
     /// Reads a trace from its first event.
@@ -87,7 +87,7 @@ impl<S: EventSource> LeftValues<S> {
     }
 }
 
-fn parse(fields: &str, time: u64) -> Option<Left> {
+pub(crate) fn parse(fields: &str, time: u64) -> Option<Left> {
     // Names of values have spaces, so that field is the last.
     let (fields, name) = fields.rsplit_once(" value=")?;
     let (task, fields) = named(fields.strip_prefix("comm=")?, " pid=")?;
@@ -147,16 +147,18 @@ impl Parting {
     pub fn is_of_both(&self) -> bool {
         matches!(self, Parting::Both(..))
     }
+}
 
-    /// `check_preempt_wakeup_fair: next of CPU 4: test -1 to 1, base does not change it there`.
-    fn line(&self) -> String {
+/// `check_preempt_wakeup_fair: next of CPU 4: test -1 to 1, base does not change it there`.
+impl fmt::Display for Parting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let changes = |left: &Left| format!("{} to {}", left.before, left.after);
-        let sides = match self {
-            Parting::Both(b, t) => format!("base {}, test {}", changes(b), changes(t)),
-            Parting::OnlyBase(b) => format!("base {}, test does not change it there", changes(b)),
-            Parting::OnlyTest(t) => format!("test {}, base does not change it there", changes(t)),
-        };
-        format!("{}: {sides}", self.at().name())
+        write!(f, "{}: ", self.at().name())?;
+        match self {
+            Parting::Both(b, t) => write!(f, "base {}, test {}", changes(b), changes(t)),
+            Parting::OnlyBase(b) => write!(f, "base {}, test does not change it there", changes(b)),
+            Parting::OnlyTest(t) => write!(f, "test {}, base does not change it there", changes(t)),
+        }
     }
 }
 
@@ -206,7 +208,7 @@ impl LeftDiff {
         let Some(first) = self.first.first() else { return out + ", none differs\n" };
         let _ = writeln!(out, "; then, at {} s:", seconds(first.at().time));
         for parting in self.first.iter().take(SHOWN) {
-            let _ = writeln!(out, "  {}", parting.line());
+            let _ = writeln!(out, "  {}", parting);
         }
         if let Some(more) = self.first.len().checked_sub(SHOWN + 1) {
             let _ = writeln!(out, "  and {} more", more + 1);

@@ -13,6 +13,7 @@
 mod at_decision;
 mod columns;
 pub mod dat;
+pub mod decisions;
 pub mod diff;
 pub mod energy;
 pub mod explain;

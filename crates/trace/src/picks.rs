@@ -86,11 +86,11 @@ impl<S: EventSource> Picks<S> {
     }
 }
 
-const EXPECTED: &str =
+pub(crate) const EXPECTED: &str =
     "fairground_pick with kind, comm, pid, cpu, rule, queued, lag, deadline, protection, curr_comm, \
                         curr_pid, curr_lag, curr_deadline, curr_protection";
 
-fn parse(fields: &str) -> Option<Pick> {
+pub(crate) fn parse(fields: &str) -> Option<Pick> {
     let (kind, fields) = fields.strip_prefix("kind=")?.split_once(' ')?;
     let kind = Some(kind).filter(|kind| ["pick", "wakeup", "slice"].contains(kind))?;
     // A thread may be named like a field: its own comes first, the last one of the current task counts.
@@ -118,6 +118,18 @@ impl Pick {
     /// Whether a woken task preempts by this rule; of other kinds always true.
     pub fn happens(&self) -> bool {
         self.kind != "wakeup" || self.rule.starts_with("preempt-")
+    }
+}
+
+impl Pick {
+    /// What was decided about the task: `a-7`, `a-7 preempts`, `a-7 waits`, `a-7 has to leave`.
+    pub fn verdict(&self) -> String {
+        match self.kind.as_str() {
+            "pick" => self.task.to_string(),
+            "slice" => format!("{} has to leave", self.task),
+            _ if self.happens() => format!("{} preempts", self.task),
+            _ => format!("{} waits", self.task),
+        }
     }
 }
 

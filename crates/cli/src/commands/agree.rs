@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::conformance::agree::{
-    judge, Against, ConformancePlan, ConformanceReport, Gate, RefereedMachine, RefereedWorkload,
+    judge, part, Against, ConformancePlan, ConformanceReport, Gate, Partings, RefereedMachine, RefereedWorkload,
 };
 use fairground_linux::build::{BuiltKernel, Kernels};
 use fairground_linux::conformance::{preset_of, ConformanceMachine, ConformanceWorkload, MACHINES, WORKLOADS};
@@ -56,7 +56,8 @@ pub struct Agree {
     /// Our scheduler, which should decide alike [default: the preset that stands for the tree's release]
     #[arg(long, value_name = "fair:SPEC")]
     preset: Option<String>,
-    /// A built kernel to compare with, e.g. the one without the patch: both are judged beside the same scheduler of ours
+    /// A built kernel to compare with, e.g. the one without the patch: both are judged beside the same scheduler of ours,
+    /// and compared with each other decision by decision up to where their runs part
     #[arg(long, value_name = "OTHER")]
     against: Option<String>,
     /// Also judge which task runs next, what preempts, and what steps of run queues leave behind
@@ -79,8 +80,8 @@ pub struct Agree {
     ///
     /// METRIC, one of < <= > >=, NUMBER. METRIC is a kind of the table (wake, pick, left, ...), all for all kinds, or pelt.
     /// With % the number is the share that is alike: wake<99.9% holds if more than one wakeup of 1000 differs. Without, it is
-    /// the number that differs: all>0. Two metrics are numbers only: topology, places in which the scheduling domains differ,
-    /// and changed, rows that --against calls changed.
+    /// the number that differs: all>0. Three metrics are numbers only: topology, places in which the scheduling domains differ,
+    /// changed, rows that --against calls changed, and parted, runs in which the two kernels part.
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     fail_if: Vec<String>,
     /// How to print the result
@@ -126,7 +127,8 @@ impl Agree {
         }
         let gate = Gate::new(&self.fail_if, &self.goal(&kernel, &features)?, other.is_some())?;
         self.prepare_cases()?;
-        let kernels = if other.is_some() { 2 } else { 1 };
+        // Judged by itself; with another one, both, and compared.
+        let kernels = if other.is_some() { 3 } else { 1 };
         let progress = Progress::new(kernels * places.len() * loads.len());
         let judged = |kernel: BuiltKernel| {
             let goal = self.goal(&kernel, &features)?;
@@ -136,10 +138,16 @@ impl Agree {
             let notes = features.notes();
             Ok::<_, Failure>(ConformanceReport { kernel: kernel.name, release, preset, notes, seed: self.seed, sheets })
         };
-        let other = other.map(judged).transpose()?;
+        let parted = |other: &BuiltKernel| {
+            let plans = [self.goal(other, &features)?, self.goal(&kernel, &features)?];
+            let (workers, jobs) = (self.workers.workers(), self.jobs.count());
+            Ok::<_, Failure>(part([&plans[0], &plans[1]], &places, &loads, &workers, jobs, &|| progress.step())?)
+        };
+        let partings = other.as_ref().map(parted).transpose()?;
+        let other = other.map(judged).transpose()?.zip(partings);
         let report = judged(kernel)?;
         drop(progress);
-        self.deliver(&report, other.as_ref(), &gate)
+        self.deliver(&report, other, &gate)
     }
 
     fn goal(&self, kernel: &BuiltKernel, features: &Features) -> Result<ConformancePlan, Failure> {
@@ -197,16 +205,18 @@ impl Agree {
     fn deliver(
         &self,
         sheets: &ConformanceReport,
-        other: Option<&ConformanceReport>,
+        other: Option<(ConformanceReport, Partings)>,
         gate: &Gate,
     ) -> Result<End, Failure> {
         if let Some(dir) = &self.cases {
             write_cases(dir, sheets)?;
         }
-        let against = other.map(|other| Against {
+        let (other, partings) = other.unzip();
+        let against = other.as_ref().zip(partings).map(|(other, partings)| Against {
             kernel: other.kernel.clone(),
             release: other.release.clone(),
             tally: other.tally(),
+            partings,
         });
         print(&match (self.format, &against) {
             (ListFormat::Text, None) => sheets.text(),
@@ -221,6 +231,10 @@ impl Agree {
         let mut end = End::Done;
         for (sheet, (workload, seed, problem)) in sheets.failures().chain(other.iter().flat_map(|o| o.failures())) {
             complain(&format!("run failed: {} {workload} seed {seed}: {problem}", sheet.machine.name));
+            end = End::RunFailed;
+        }
+        for (machine, workload, seed, problem) in against.iter().flat_map(|other| &other.partings.failures) {
+            complain(&format!("run failed: {machine} {workload} seed {seed}: {problem}"));
             end = End::RunFailed;
         }
         Ok(end.unless_held(&gate.held(sheets, against.as_ref())))

@@ -1,11 +1,12 @@
 //! Two kernels, each beside the same policy of ours: the rows in which they agree with it unequally are what differs
-//! between them. What the policy does not know of either counts in both.
+//! between them. What the policy does not know of either counts in both. And where the runs of the two part ([`Partings`]).
 
 use std::fmt::Write;
 
 use fairground_linux::conformance::{Count, Kind, Tally};
 use serde_json::{json, Value};
 
+use super::parting::Partings;
 use super::ConformanceReport;
 
 /// Standard errors of the difference of two shares from which a row counts as changed.
@@ -19,6 +20,8 @@ pub struct Against {
     pub release: String,
     /// Its decisions, judged on the same machines and workloads.
     pub tally: Tally,
+    /// Where its runs and those of the kernel that is judged part.
+    pub partings: Partings,
 }
 
 /// A row of both kernels.
@@ -102,7 +105,7 @@ impl ConformanceReport {
             let (b, t, shift) = (base.percent(), test.percent(), row.shift());
             let _ = writeln!(out, "{:>9} {b:>9.3} {:>9} {t:>9.3} {shift:>+9.3}  {word}: {title}", base.n, test.n);
         }
-        out
+        out + "\n" + &other.partings.text()
     }
 
     /// The same as a member of the JSON report.
@@ -119,7 +122,7 @@ impl ConformanceReport {
             })
         };
         let rows: Vec<Value> = rows.iter().map(row).collect();
-        json!({ "kernel": other.kernel, "release": other.release, "kinds": other.tally.json(), "rows": rows })
+        json!({ "kernel": other.kernel, "release": other.release, "kinds": other.tally.json(), "rows": rows, "parted": other.partings.json() })
     }
 }
 

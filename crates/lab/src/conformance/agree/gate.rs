@@ -2,8 +2,8 @@
 //!
 //! The form is that of [`crate::fail_if`]. A metric is a kind of decisions (`wake`, `pick`, `left`, ...), `all` for all
 //! kinds together, or `pelt` for steps of load tracking: with `%` the share that is alike, without the number that is
-//! not. Two metrics are numbers only: `topology`, places in which the scheduling domains differ, and `changed`, rows in
-//! which two kernels agree unequally with our policy.
+//! not. Three metrics are numbers only: `topology`, places in which the scheduling domains differ, `changed`, rows in
+//! which two kernels agree unequally with our policy, and `parted`, runs in which the two part.
 
 use fairground_linux::conformance::{Count, Kind};
 
@@ -14,6 +14,7 @@ const ALL: &str = "all";
 const PELT: &str = "pelt";
 const TOPOLOGY: &str = "topology";
 const CHANGED: &str = "changed";
+const PARTED: &str = "parted";
 
 /// The conditions of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +36,7 @@ impl Gate {
         let names = names(plan, against);
         for condition in &conditions {
             condition.check_names(&names, "this comparison")?;
-            if condition.is_percent() && [TOPOLOGY, CHANGED].contains(&condition.metric()) {
+            if condition.is_percent() && [TOPOLOGY, CHANGED, PARTED].contains(&condition.metric()) {
                 let problem = format!("{} is a number, not a share: leave the % out", condition.metric());
                 return Err(FailIfError::Syntax { text: condition.to_string(), problem });
             }
@@ -58,7 +59,7 @@ fn names(plan: &ConformancePlan, against: bool) -> Vec<&'static str> {
         Kind::Frequency => plan.governor == fairground_sim::Governor::Schedutil,
     };
     let kinds = Kind::ALL.into_iter().filter(is_judged).map(Kind::word);
-    let more = [(ALL, true), (PELT, plan.pelt), (TOPOLOGY, true), (CHANGED, against)];
+    let more = [(ALL, true), (PELT, plan.pelt), (TOPOLOGY, true), (CHANGED, against), (PARTED, against)];
     kinds.chain(more.into_iter().filter(|(_, judged)| *judged).map(|(name, _)| name)).collect()
 }
 
@@ -86,6 +87,7 @@ fn measured(metric: &str, report: &ConformanceReport, against: Option<&Against>)
             let rows = against.map(|other| rows_of_both(&other.tally, &tally)).unwrap_or_default();
             Measured::Number(rows.iter().filter(|row| RowOfBoth::is_changed(row)).count())
         }
+        PARTED => Measured::Number(against.map_or(0, |other| other.partings.found.len())),
         PELT => {
             let (n, agree) = report.pelt().total();
             Measured::Share(Count { n, agree })
@@ -108,6 +110,7 @@ mod tests {
     use fairground_sim::Governor;
 
     use super::super::report::tests::sheets;
+    use super::super::{FoundParting, Parting, Partings};
     use super::*;
 
     fn plan() -> ConformancePlan {
@@ -151,8 +154,14 @@ mod tests {
 
     #[test]
     fn changed_rows_are_those_of_two_kernels() {
-        let against = |tally| Against { kernel: "base".into(), release: "6.12.117".into(), tally };
+        let against = |tally| {
+            let parting = Parting { time: 1, rows: Vec::new(), words: Vec::new(), decision: None };
+            let found = FoundParting { machine: "smt".into(), workload: "mix".into(), seed: 1, parting };
+            let partings = Partings { runs: 2, found: vec![found], ..Partings::default() };
+            Against { kernel: "base".into(), release: "6.12.117".into(), tally, partings }
+        };
         assert_eq!(said(&["changed>0"], Some(&against(sheets().tally()))), Vec::<String>::new());
+        assert_eq!(said(&["parted>=1"], Some(&against(sheets().tally()))), ["parted>=1 holds for linux:mine: 1"]);
         let mut other = Tally::default();
         (0..600).for_each(|_| other.count(Kind::Wake, "C1", false, true));
         let lines = said(&["changed>0"], Some(&against(other)));

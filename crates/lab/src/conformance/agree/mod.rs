@@ -6,10 +6,12 @@
 //! one such pair:     seed, seed + 1, ... in one worker each, until the share is reached
 //! MachineResult:     all of a machine, in the order of the workloads
 //! ConformanceReport: the result, as JSON or as text
+//! Partings:          two kernels run by run, up to where they part
 //! ```
 
 mod against;
 mod gate;
+mod parting;
 mod report;
 mod text;
 
@@ -29,6 +31,7 @@ use fairground_run::worker::{JobKind, Workers};
 
 pub use against::{rows_of_both, Against, RowOfBoth};
 pub use gate::Gate;
+pub use parting::{part, FoundParting, PairOfRuns, Parting, Partings};
 pub use report::{ConformanceReport, FoundDisagreement, MachineName, MachineResult, ROW_MIN};
 
 /// What to judge, and how many decisions.
@@ -112,20 +115,12 @@ pub fn judge(
     jobs: usize,
     progress: &(dyn Fn() + Sync),
 ) -> Result<Vec<MachineResult>, BatchError> {
-    let pairs: Vec<(&RefereedMachine, &RefereedWorkload)> =
-        places.iter().flat_map(|place| loads.iter().map(move |l| (place, l))).collect();
-    let share = goal.decisions.div_ceil(pairs.len().max(1) as u64);
-    let threads = jobs.min(pairs.len()).max(1);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|e| BatchError::Threads { jobs: threads, cause: e.to_string() })?;
-    let one = |&(place, load): &(&RefereedMachine, &RefereedWorkload)| {
+    let share = goal.decisions.div_ceil((places.len() * loads.len()).max(1) as u64);
+    let found = over_pairs(places, loads, jobs, &|place, load| {
         let found = pair(goal, place, load, share, workers);
         progress();
         found
-    };
-    let found: Vec<MachineResult> = pool.install(|| pairs.par_iter().with_max_len(1).map(one).collect());
+    })?;
     let mut found = found.into_iter();
     let merged = |place: &RefereedMachine| {
         let mut sheet = MachineResult::new(place);
@@ -133,6 +128,26 @@ pub fn judge(
         sheet
     };
     Ok(places.iter().map(merged).collect())
+}
+
+/// Calls `one` for every machine with every workload, on several threads; the results in that order.
+///
+/// # Errors
+/// The threads cannot be started.
+fn over_pairs<T: Send>(
+    places: &[RefereedMachine],
+    loads: &[RefereedWorkload],
+    jobs: usize,
+    one: &(dyn Fn(&RefereedMachine, &RefereedWorkload) -> T + Sync),
+) -> Result<Vec<T>, BatchError> {
+    let pairs: Vec<(&RefereedMachine, &RefereedWorkload)> =
+        places.iter().flat_map(|place| loads.iter().map(move |l| (place, l))).collect();
+    let threads = jobs.min(pairs.len()).max(1);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| BatchError::Threads { jobs: threads, cause: e.to_string() })?;
+    Ok(pool.install(|| pairs.par_iter().with_max_len(1).map(|(place, load)| one(place, load)).collect()))
 }
 
 /// Runs seed after seed until the share is reached, or a run yields no wakeup.
