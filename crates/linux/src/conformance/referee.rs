@@ -438,7 +438,7 @@ impl Referee {
     /// A balance pass over a domain begins.
     pub fn balancing(&mut self, kernel: &dyn State, pass: &Pass) {
         self.follow_hotplug(kernel);
-        self.walks.pass_begins(pass);
+        self.walks.pass_begins(kernel, pass, &mut self.sandbox);
         self.passes.begin(kernel, pass, &mut self.importer, &mut self.sandbox);
     }
 

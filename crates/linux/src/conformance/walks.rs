@@ -30,7 +30,8 @@ struct Pending {
     root: FgRoot,
     /// The domain of the pass that is under way.
     began: Option<usize>,
-    /// Clock from which the next pass is counted, ns: of the begin of the walk, then of the end of the last pass.
+    /// Clock from which the next pass is counted, ns: of the begin of the walk, then of the end of the last pass. Up to v5.15
+    /// of the begin of the pass.
     since: u64,
 }
 
@@ -64,9 +65,13 @@ impl Walks {
     }
 
     /// A pass over a domain begins, within a walk or not.
-    pub fn pass_begins(&mut self, pass: &Pass) {
+    pub fn pass_begins(&mut self, kernel: &dyn State, pass: &Pass, sandbox: &mut PolicySandbox) {
         if let Some(pending) = self.pending.as_mut().filter(|pending| pending.input.cpu == pass.cpu) {
             pending.began = Some(pass.domain);
+            // Up to v5.15 what comes before a pass, blocked averages above all, is not part of its cost.
+            if sandbox.sys_mut().feat.value[FG_NEWIDLE_COST] == 0 {
+                pending.since = kernel.clock();
+            }
         }
     }
 
