@@ -28,11 +28,15 @@ impl RunQueues {
     /// Charges the current task, unless it has left the queue. Why another one should run, `FG_PICK_RULE_*`; a
     /// schedule() that is under way finds that out for itself.
     pub fn charge_curr(&mut self, cpu: usize) -> u32 {
-        let Some(task) = self.world.curr(cpu) else { return FG_PICK_RULE_NONE };
-        match self.world.task(task) {
-            p if !p.tg.is_null() && !is_rt(p) && !self.world.is_flat() => self.charge_groups(cpu, task),
+        let Some(p) = self.world.curr_task(cpu) else { return FG_PICK_RULE_NONE };
+        match p {
+            p if !p.tg.is_null() && !is_rt(p) && !self.world.is_flat() => {
+                let task = p.id;
+                self.charge_groups(cpu, task)
+            }
             p if p.on_rq == 0 => FG_PICK_RULE_NONE,
             p if is_rt(p) => {
+                let task = p.id;
                 self.world.update_curr_rt(cpu, task);
                 FG_PICK_RULE_NONE
             }
@@ -211,7 +215,7 @@ impl RunQueues {
             return;
         }
         let p = self.world.task(task);
-        let preempts = match self.world.curr(cpu).map(|c| self.world.task(c)) {
+        let preempts = match self.world.curr_task(cpu) {
             None => true,
             Some(curr) if is_rt(curr) => (is_rt(p) && p.rt_prio > curr.rt_prio) || self.server_asks(cpu),
             Some(_) if is_rt(p) => true,

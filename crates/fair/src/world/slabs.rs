@@ -33,22 +33,22 @@ impl EnergyModels {
     }
 }
 
-/// Sums of large groups, kept by `sums`.
+/// Sums of groups, kept by `sums`.
 pub(crate) struct Sums {
-    /// One for each set of CPUs that is the span of a large group.
+    /// One for each set of CPUs that is the span of such a group.
     pub kept: Slab<FgSums>,
     /// By CPU: indices into `kept` of the sums that include it.
     pub of_cpu: Vec<Box<[usize]>>,
     /// By CPU: what it contributes to these sums, as of the last update.
     pub own: Vec<FgSums>,
-    /// By domain: whether it has large groups.
+    /// By domain: whether it has such groups.
     pub domains: Vec<bool>,
     /// Global state that all contributions depend on, as of the last update: `uclamp_used` and `eas` of the system.
     pub terms: (u8, u32),
 }
 
 impl Sums {
-    /// Sums for a system without large groups.
+    /// Sums for a system without such groups.
     pub fn none() -> Sums {
         Sums { kept: Slab::new(Vec::new()), of_cpu: Vec::new(), own: Vec::new(), domains: Vec::new(), terms: (0, 0) }
     }
@@ -108,6 +108,12 @@ impl World {
     pub fn curr(&self, cpu: usize) -> Option<u32> {
         // SAFETY: null, or a task of the pool.
         unsafe { self.cpus[cpu].curr.as_ref() }.map(|p| p.id)
+    }
+
+    /// The current task of `cpu`, as [`Self::curr`].
+    pub fn curr_task(&self, cpu: usize) -> Option<&FgTask> {
+        // SAFETY: null, or a task of the pool; shared by the borrow of self.
+        unsafe { self.cpus[cpu].curr.as_ref() }
     }
 
     /// Sets the current task of `cpu`.

@@ -44,6 +44,8 @@ pub(crate) struct Cpu {
     /// Time of the live event in the queue; `Time::MAX`: none.
     pub event_at: Time,
     pub need_resched: bool,
+    /// It is rescheduled at the end of the instant: its bit in [`Engine::flagged`].
+    pub flagged: bool,
     /// IPIs on their way here.
     pub ipis_in_flight: u32,
     /// A reschedule IPI is on its way.
@@ -89,6 +91,7 @@ impl Cpu {
             due: Time::MAX,
             event_at: Time::MAX,
             need_resched: false,
+            flagged: false,
             ipis_in_flight: 0,
             resched_ipi: false,
             pending: Pending::new(),
@@ -128,11 +131,16 @@ impl Cpu {
 
 impl Engine {
     /// Credits the current task with the work done up to now.
+    #[inline]
     pub(super) fn settle(&mut self, cpu: CpuId) {
-        let c = &mut self.cpus[cpu as usize];
-        if c.mode != Mode::Task || self.now <= c.progressed {
-            return;
+        let c = &self.cpus[cpu as usize];
+        if c.mode == Mode::Task && c.progressed < self.now {
+            self.credit_work(cpu);
         }
+    }
+
+    fn credit_work(&mut self, cpu: CpuId) {
+        let c = &mut self.cpus[cpu as usize];
         let dt = self.now - c.progressed;
         // Only a recorded thread makes progress while there is overhead.
         let own = dt.saturating_sub(c.busy_until.saturating_sub(c.progressed));
@@ -183,7 +191,6 @@ impl Engine {
 
     /// Computes again when this CPU is done with its overhead or work. Work must be settled.
     pub(super) fn retime(&mut self, cpu: CpuId) {
-        let flagged = self.is_flagged(cpu);
         let c = &mut self.cpus[cpu as usize];
         let free = c.busy_until.max(self.now);
         let due = match c.mode {
@@ -196,7 +203,7 @@ impl Engine {
                 match c.curr {
                     _ if !c.pending.is_empty() => free,
                     // About to be rescheduled, which retimes again.
-                    _ if flagged => return,
+                    _ if c.flagged => return,
                     Some(task) => {
                         self.tasks[task as usize].done_at(c.progressed, self.env.cpu(cpu).speed_q20).max(free)
                     }

@@ -800,15 +800,19 @@ impl Engine {
     }
 
     fn flag(&mut self, cpu: CpuId) {
-        self.cpus[cpu as usize].need_resched = true;
+        let c = &mut self.cpus[cpu as usize];
+        (c.need_resched, c.flagged) = (true, true);
         self.flagged[cpu as usize / 64] |= 1 << (cpu % 64);
     }
 
     fn is_flagged(&self, cpu: CpuId) -> bool {
-        self.flagged[cpu as usize / 64] >> (cpu % 64) & 1 == 1
+        self.cpus[cpu as usize].flagged
     }
 
     fn unflag(&mut self, cpu: CpuId) {
+        if !std::mem::take(&mut self.cpus[cpu as usize].flagged) {
+            return;
+        }
         self.flagged[cpu as usize / 64] &= !(1 << (cpu % 64));
     }
 
