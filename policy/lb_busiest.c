@@ -120,6 +120,47 @@ static u32 busier_of_type(const struct fg_sys *sys, const struct fg_balance *b, 
 	return 0;
 }
 
+/* Of single CPUs only tasks and utilization matter. */
+static u32 only_sums_count(const struct fg_sys *sys, const struct fg_balance *b)
+{
+	u32 asym = b->sd->flags & (FG_SD_ASYM_CPUCAPACITY | FG_SD_ASYM_PACKING);
+
+	return !asym && !cache_aware(sys) && b->sd->imbalance_pct >= LEAST_IMBALANCE_PCT;
+}
+
+/*
+ * In a large ring of single CPUs few can be the busiest. If g, whose sums are kept, cannot, they are added to those of the
+ * domain, and g is done with: returns 1. only_sums_count() must hold.
+ */
+static u32 sd_stats_pass_over(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
+			      const struct fg_group *g)
+{
+	const struct fg_sums *sums = g->sums;
+	struct sg_lb_stats st;
+
+	if (g->weight != 1 || !sums || sums->squeezed_cpus || g->imbalance || g->balance_cpu == b->dst_cpu ||
+	    !mask_test(&b->cpus, g->balance_cpu))
+		return 0;
+	st.util = sums->util;
+	st.runnable = sums->runnable;
+	st.capacity = nonzero(g->capacity);
+	st.nr = sums->nr;
+	st.weight = 1;
+	st.overutilized = sums->overutilized_cpus != 0;
+	if (sums->h_nr && (s->busiest->type != group_overloaded || st.nr > 1)) {
+		if (s->busiest->type == group_has_spare || lb_is_overloaded(sys, b, &st))
+			return 0;
+		if (s->busiest->type <= group_fully_busy && !lb_has_capacity(sys, b, &st))
+			return 0;
+	}
+	b->group_cpus++;
+	s->status |= (sums->crowded_cpus ? SG_OVERLOAD : 0) | (st.overutilized ? SG_OVERUTILIZED : 0);
+	s->total_load += sums->load;
+	s->total_capacity += st.capacity;
+	s->total_util += st.util;
+	return 1;
+}
+
 /* g, in s->other, which has a fair task, is busier than the busiest so far. */
 static u32 pick_busiest(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
 			const struct fg_group *g)
@@ -166,11 +207,14 @@ static void set_type(const struct fg_sys *sys, const struct fg_balance *b, const
  */
 static void update_sd_lb_stats(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
 {
+	u32 plain = only_sums_count(sys, b);
 	struct fg_group *g;
 
 	sd_stats_begin(sys, b, s);
 	for_each_group(g, b->sd)
 	{
+		if (plain && sd_stats_pass_over(sys, b, s, g))
+			continue;
 		if (sd_stats_group(sys, b, s, g)) {
 			set_type(sys, b, g, s->local);
 			record_llc_stats(sys, b, g, s->local);

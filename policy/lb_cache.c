@@ -169,14 +169,17 @@ static s32 first_cpu_of(const struct fg_sys *sys, const struct fg_group *g)
  * llc_balance, of a group whose other statistics are complete: tasks of it are to be moved to dst's cache, which they
  * prefer.
  */
-static noinline u32 group_wants_llc_of_dst(const struct fg_sys *sys, const struct fg_balance *b,
-					   const struct fg_group *g, struct sg_lb_stats *st)
+static u32 group_wants_llc_of_dst(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
+				  struct sg_lb_stats *st)
 {
 	const struct fg_cpu *dst = cpu_rq(sys, (u32)b->dst_cpu);
-	s32 first = first_cpu_of(sys, g);
+	s32 first;
 
 	st->nr_pref_dst_llc = 0;
-	if (!cache_aware(sys) || (b->sd->flags & FG_SD_SHARE_LLC) || !valid_cpu(sys, first))
+	if (!cache_aware(sys) || (b->sd->flags & FG_SD_SHARE_LLC))
+		return 0;
+	first = first_cpu_of(sys, g);
+	if (!valid_cpu(sys, first))
 		return 0;
 	if ((b->sd->flags & FG_SD_ASYM_CPUCAPACITY) && st->misfit_load)
 		return 0;

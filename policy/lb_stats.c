@@ -181,7 +181,9 @@ static u32 sums_suffice(const struct fg_sys *sys, const struct fg_balance *b, co
 {
 	if (!g->sums || (b->sd->flags & FG_SD_ASYM_CPUCAPACITY) || b->sd->imbalance_pct < LEAST_IMBALANCE_PCT)
 		return 0;
-	return !g->sums->squeezed_cpus && mask_subset(&g->span, &b->cpus, sys->nr_cpus);
+	if (g->sums->squeezed_cpus)
+		return 0;
+	return g->weight == 1 ? mask_test(&b->cpus, g->balance_cpu) : mask_subset(&g->span, &b->cpus, sys->nr_cpus);
 }
 
 static u32 sum_kept(struct fg_balance *b, const struct fg_group *g, struct sg_lb_stats *st)
@@ -202,9 +204,12 @@ static u32 sum_kept(struct fg_balance *b, const struct fg_group *g, struct sg_lb
 static u32 sum_group(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
 		     struct sg_lb_stats *st)
 {
-	if (g->weight == 1)
+	/* The capacity of dst may just have been updated. */
+	if (g->weight == 1 && local)
 		return sum_one(sys, b, g, local, st);
-	return sums_suffice(sys, b, g) ? sum_kept(b, g, st) : sum_several(sys, b, g, local, st);
+	if (sums_suffice(sys, b, g))
+		return sum_kept(b, g, st);
+	return g->weight == 1 ? sum_one(sys, b, g, local, st) : sum_several(sys, b, g, local, st);
 }
 
 static noinline u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,

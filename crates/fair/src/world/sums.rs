@@ -1,11 +1,12 @@
-//! Sums over the CPUs of large groups (`fg_group.sums`), updated instead of computed again at each balance pass.
+//! Sums over the CPUs of groups (`fg_group.sums`), updated instead of computed again at each balance pass.
 //!
-//! A pass over all nodes of a large machine reads every CPU, although hardly any has changed since the last pass. So
+//! A pass over all nodes of a large machine, or over the CPUs of a large cache, reads every CPU, although hardly any has
+//! changed since the last pass. So
 //! [`Cpus`](super::cpus::Cpus) marks the run queues that were touched. Before a pass those are read once, and the
 //! difference is added to the sums of their groups. No decision depends on it: `audit_sums` and the tests below check
 //! that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_machine::{CpuId, CpuMask};
 
@@ -15,24 +16,34 @@ use crate::storage::Slab;
 
 /// For groups of fewer CPUs, reading the CPUs is as fast.
 const CPUS_MIN: u32 = 8;
+/// In rings of so many single CPUs, what passes read of each fills the host's first cache.
+const RING_MIN: usize = 16;
 
 impl World {
-    /// Gives the large groups their sums. Groups and domains must be linked.
+    /// Whether the sums of a group in a ring of `nr` groups are kept.
+    fn keeps_sums(&self, group: usize, nr: usize) -> bool {
+        let weight = self.groups[group].weight;
+        weight >= CPUS_MIN || weight == 1 && nr >= RING_MIN
+    }
+
+    /// Gives large groups, and CPUs in large rings, their sums. Groups and domains must be linked.
     pub(super) fn link_sums(&mut self) {
-        let large: Vec<usize> = (0..self.groups.len()).filter(|g| self.groups[*g].weight >= CPUS_MIN).collect();
+        let rings: Vec<Vec<usize>> = (0..self.domains.len()).map(|sd| self.ring(sd).collect()).collect();
+        let kept = rings.iter().map(|ring| ring.iter().filter(|g| self.keeps_sums(**g, ring.len())).copied());
+        let kept: Vec<Vec<usize>> = kept.map(Iterator::collect).collect();
+        let large: BTreeSet<usize> = kept.iter().flatten().copied().collect();
         let mut ids = BTreeMap::<CpuMask, usize>::new();
         for group in &large {
             let next = ids.len();
             ids.entry(self.groups[*group].span).or_insert(next);
         }
-        let has_large = |sd| self.ring(sd).any(|group| self.groups[group].weight >= CPUS_MIN);
         let nr_cpus = self.cpus.len();
         let around = |cpu: usize| ids.iter().filter(move |(span, _)| span.test(cpu as CpuId)).map(|(_, id)| *id);
         self.sums = Sums {
             kept: Slab::new(vec![FgSums::zeroed(); ids.len()]),
             of_cpu: (0..nr_cpus).map(|cpu| around(cpu).collect()).collect(),
             own: vec![FgSums::zeroed(); nr_cpus],
-            domains: (0..self.domains.len()).map(has_large).collect(),
+            domains: kept.iter().map(|groups| !groups.is_empty()).collect(),
             terms: self.terms(),
         };
         for group in large {
@@ -153,6 +164,7 @@ mod tests {
     fn world(machine: &str, scheduler: &str) -> World {
         let machine = match machine {
             "two capacities" => two_capacities(),
+            "one cache" => Machine::symmetric(32),
             preset => Machine::preset(preset).unwrap(),
         };
         let features = Features::parse(scheduler).unwrap();
@@ -260,6 +272,8 @@ mod tests {
             ("kunpeng920", "v5.4"),
             ("kunpeng920", "v5.4+lb-p01+lb-p02+lb-p03+lb-p04+lb-p05+lb-p06"),
             ("thunderx2-224", "v5.11"),
+            ("one cache", "v6.12"),
+            ("one cache", "v5.4"),
         ] {
             let (mut keeps, mut looks) = (world(machine, scheduler), world(machine, scheduler));
             (0..looks.groups.len()).for_each(|group| looks.groups[group].sums = std::ptr::null_mut());
