@@ -471,7 +471,8 @@ impl Engine {
     fn instant(&mut self) {
         let (mut events, mut rescheds) = (0, 0);
         loop {
-            while let Some(what) = self.queue.pop_due() {
+            while self.queue.next_time() == Some(self.now) {
+                let what = self.queue.pop();
                 if self.is_large {
                     self.foresee();
                 }
@@ -491,7 +492,7 @@ impl Engine {
                     return;
                 }
             }
-            if !self.queue.has_due() {
+            if self.queue.next_time() != Some(self.now) {
                 break;
             }
         }

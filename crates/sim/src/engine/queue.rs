@@ -1,6 +1,4 @@
-//! The one event queue, in the order of (time, class, sequence of pushes), a total order.
-
-use std::collections::VecDeque;
+//! The one event queue: a heap keyed (time, class, sequence), a total order.
 
 use fairground_machine::CpuId;
 
@@ -58,8 +56,7 @@ pub(crate) enum EngineEvent {
 impl EngineEvent {
     /// Order within an instant: work completion, timers, IPIs, wakes, ticks, balance. A wake seen by a polling CPU
     /// is the only wake that travels through the queue.
-    #[inline]
-    fn class(self) -> usize {
+    fn class(self) -> u64 {
         match self {
             EngineEvent::Cpu(_) => 0,
             EngineEvent::Timer { .. }
@@ -84,159 +81,134 @@ impl EngineEvent {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time: Time,
+    /// Class in the top byte, sequence below: 2^56 events are out of reach.
+    key: u64,
     what: EngineEvent,
 }
 
-/// Classes of [`EngineEvent::class`].
-const CLASSES: usize = 6;
+impl Entry {
+    const NEVER: Entry = Entry { time: Time::MAX, key: u64::MAX, what: EngineEvent::Start };
 
-/// A radix heap: events of later instants are in buckets by the highest bit in which their time differs from the
-/// present instant. Time never goes back, so when an instant is over, only the lowest bucket in use has to be divided
-/// again, and an event moves down a few times in its life.
+    /// Time and key as one number: the host cannot predict which of two comes first, so a branch costs more than the
+    /// comparison.
+    fn rank(&self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.key)
+    }
+}
+
+/// Children of an entry: half the levels of a binary heap, and the comparisons on one level do not wait for each other.
+const ARITY: usize = 4;
+
+/// A heap in which the children of entry i are the [`ARITY`] entries from `ARITY * i + 1` on.
 ///
-/// Events of the same time are always in the same bucket, in the order in which they were pushed: no sequence number
-/// is kept.
+/// Most events beget one that is not far off. So the place of an event that was taken stays open until the next push,
+/// which then goes there and seldom sinks far; or until the next lookup, and then the last entry is moved up.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// The present instant. Nothing is pushed for a time before it.
-    now: Time,
-    /// The only event of the present instant, as most are; then `due` is empty.
-    only: Option<EngineEvent>,
-    /// Events of the present instant, by class.
-    due: [VecDeque<EngineEvent>; CLASSES],
-    /// The classes that have any: a bit each.
-    due_classes: u32,
-    /// By the highest bit of `time ^ now`.
-    later: [Vec<Entry>; Time::BITS as usize],
-    /// The buckets of `later` that have any: a bit each.
-    used: u64,
+    /// The entries, then as many [`Entry::NEVER`] as complete the children of any of them.
+    heap: Vec<Entry>,
+    /// Whether the first entry was taken and its place is open.
+    open: bool,
+    seq: u64,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        let later = [const { Vec::new() }; Time::BITS as usize];
-        Queue { now: 0, only: None, due: Default::default(), due_classes: 0, later, used: 0 }
+        Queue { heap: vec![Entry::NEVER; ARITY], open: false, seq: 0 }
     }
 }
 
 impl Queue {
-    /// `time`: not before what [`Queue::next_time`] returned last.
-    #[inline]
+    /// Inlined: an [`EngineEvent`] that is passed on is put together in memory first, and reading it back waits.
+    #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, what: EngineEvent) {
-        debug_assert!(time >= self.now, "{what:?} at {time}, after {}", self.now);
-        match (time ^ self.now).checked_ilog2() {
-            Some(bit) => {
-                self.used |= 1 << bit;
-                self.later[bit as usize].push(Entry { time, what });
-            }
-            None => self.push_due(what),
-        }
-    }
-
-    #[inline(never)]
-    fn push_due(&mut self, what: EngineEvent) {
-        for what in self.only.take().into_iter().chain([what]) {
-            let class = what.class();
-            self.due_classes |= 1 << class;
-            self.due[class].push_back(what);
-        }
-    }
-
-    /// Replaces events by others of the same class, at the same times and in the same order.
-    pub(crate) fn replace(&mut self, with: impl Fn(EngineEvent) -> EngineEvent) {
-        self.only = self.only.map(&with);
-        self.due.iter_mut().flatten().for_each(|what| *what = with(*what));
-        self.later.iter_mut().flatten().for_each(|entry| entry.what = with(entry.what));
-    }
-
-    /// Goes on to the instant of the first event, and returns it.
-    #[inline]
-    pub(crate) fn next_time(&mut self) -> Option<Time> {
-        (self.has_due() || self.advance()).then_some(self.now)
-    }
-
-    /// Makes the first instant of `later` the present one; false if there is none.
-    fn advance(&mut self) -> bool {
-        let bit = self.used.trailing_zeros() as usize;
-        if bit >= self.later.len() {
-            return false;
-        }
-        self.used &= self.used - 1;
-        let (lower, bucket) = self.later.split_at_mut(bit);
-        let bucket = &mut bucket[0];
-        if let [entry] = bucket[..] {
-            bucket.clear();
-            (self.now, self.only) = (entry.time, Some(entry.what));
-            return true;
-        }
-        self.now = bucket.iter().fold(Time::MAX, |first, entry| first.min(entry.time));
-        let mut nr_due = 0;
-        for i in 0..bucket.len() {
-            let entry = bucket[i];
-            match (entry.time ^ self.now).checked_ilog2() {
-                Some(bit) => {
-                    self.used |= 1 << bit;
-                    lower[bit as usize].push(entry);
-                }
-                // They stay at the front of the bucket, in their order.
-                None => {
-                    bucket[nr_due] = entry;
-                    nr_due += 1;
-                }
-            }
-        }
-        if nr_due == 1 {
-            self.only = Some(bucket[0].what);
-            bucket.clear();
+        self.seq += 1;
+        let entry = Entry { time, key: what.class() << 56 | self.seq, what };
+        if std::mem::take(&mut self.open) {
+            self.sink(entry);
         } else {
-            self.divide(bit, nr_due);
+            self.rise(entry);
         }
-        true
     }
 
-    /// Events of the present instant are the first `nr` of a bucket.
-    #[cold]
-    fn divide(&mut self, bit: usize, nr: usize) {
-        let mut bucket = std::mem::take(&mut self.later[bit]);
-        bucket.drain(..).take(nr).for_each(|entry| self.push_due(entry.what));
-        // Its memory is used again.
-        self.later[bit] = bucket;
+    /// Replaces entries by others of the same class, at the same times and in the same order.
+    pub(crate) fn replace(&mut self, with: impl Fn(EngineEvent) -> EngineEvent) {
+        self.close();
+        let len = self.len();
+        self.heap[..len].iter_mut().for_each(|entry| entry.what = with(entry.what));
     }
 
-    /// Whether an event of the present instant is left.
+    pub(crate) fn next_time(&mut self) -> Option<Time> {
+        self.close();
+        (self.len() > 0).then(|| self.heap[0].time)
+    }
+
+    /// The event whose time [`Queue::next_time`] returned.
     #[inline]
-    pub(crate) fn has_due(&self) -> bool {
-        self.only.is_some() || self.due_classes != 0
+    pub(crate) fn pop(&mut self) -> EngineEvent {
+        debug_assert!(!self.open && self.len() > 0);
+        self.open = true;
+        self.heap[0].what
     }
 
-    /// The next event of the present instant.
-    #[inline]
-    pub(crate) fn pop_due(&mut self) -> Option<EngineEvent> {
-        if self.due_classes == 0 {
-            return self.only.take();
-        }
-        let class = self.due_classes.trailing_zeros() as usize;
-        let what = self.due[class].pop_front();
-        if self.due[class].is_empty() {
-            self.due_classes &= self.due_classes - 1;
-        }
-        what
-    }
-
-    /// What comes next after the event just taken, unless something is pushed that comes before it; `None` if that
-    /// takes long to find.
+    /// What comes next after the event just taken, unless something is pushed that comes before it.
     pub(crate) fn likely_next(&self) -> Option<EngineEvent> {
-        if self.due_classes != 0 {
-            return self.due[self.due_classes.trailing_zeros() as usize].front().copied();
+        let children = self.heap.get(1..=ARITY)?;
+        children.iter().min_by_key(|entry| entry.time).map(|entry| entry.what)
+    }
+
+    /// Entries, with the open place.
+    fn len(&self) -> usize {
+        self.heap.len() - ARITY
+    }
+
+    /// Fills the open place.
+    fn close(&mut self) {
+        if std::mem::take(&mut self.open) {
+            let last = self.len() - 1;
+            let entry = std::mem::replace(&mut self.heap[last], Entry::NEVER);
+            self.heap.pop();
+            if last > 0 {
+                self.sink(entry);
+            }
         }
-        let lowest = self.later.get(self.used.trailing_zeros() as usize)?;
-        let near = lowest.len() <= LOOK_AHEAD_MAX;
-        near.then(|| lowest.iter().min_by_key(|entry| entry.time))?.map(|entry| entry.what)
+    }
+
+    /// Puts `entry` at the root, or below those that come before it.
+    #[inline(never)]
+    fn sink(&mut self, entry: Entry) {
+        let (mut at, rank, len) = (0, entry.rank(), self.len());
+        while ARITY * at + 1 < len {
+            let first = ARITY * at + 1;
+            let Some(&[a, b, c, d]) = self.heap[first..].first_chunk::<ARITY>() else { break };
+            let left = if b.rank() < a.rank() { (1, b.rank()) } else { (0, a.rank()) };
+            let right = if d.rank() < c.rank() { (3, d.rank()) } else { (2, c.rank()) };
+            let (child, least) = if right.1 < left.1 { right } else { left };
+            if rank < least {
+                break;
+            }
+            self.heap[at] = self.heap[first + child];
+            at = first + child;
+        }
+        self.heap[at] = entry;
+    }
+
+    /// Puts `entry` into a new last place, or above those that come after it.
+    #[inline(never)]
+    fn rise(&mut self, entry: Entry) {
+        self.heap.push(Entry::NEVER);
+        let (mut at, rank) = (self.len() - 1, entry.rank());
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if self.heap[parent].rank() < rank {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = entry;
     }
 }
-
-/// Events among which [`Queue::likely_next`] looks for the first.
-const LOOK_AHEAD_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -261,9 +233,8 @@ mod tests {
         assert_eq!(q.next_time(), Some(5));
         for what in expected {
             assert_eq!(q.next_time(), Some(5));
-            assert_eq!(q.pop_due(), Some(what));
+            assert_eq!(q.pop(), what);
         }
-        assert_eq!(q.pop_due(), None);
         assert_eq!(q.likely_next(), Some(EngineEvent::Cpu(9)));
         assert_eq!(q.next_time(), Some(6));
     }
@@ -305,8 +276,7 @@ mod tests {
                 assert_eq!(q.next_time(), expected.map(|e| e.0));
                 let Some((time, class, seq)) = expected else { continue };
                 now = time;
-                let expected = if class == 4 { EngineEvent::Tick(seq) } else { EngineEvent::Cpu(seq) };
-                assert_eq!(q.pop_due(), Some(expected));
+                assert_eq!(q.pop(), if class == 4 { EngineEvent::Tick(seq) } else { EngineEvent::Cpu(seq) });
             }
         }
     }
