@@ -130,34 +130,34 @@ static u32 only_sums_count(const struct fg_sys *sys, const struct fg_balance *b)
 
 /*
  * In a large ring of single CPUs few can be the busiest. If g, whose sums are kept, cannot, they are added to those of the
- * domain, and g is done with: returns 1. only_sums_count() must hold.
+ * domain, and g is done with: returns 1. only_sums_count() must hold. s->other is used up.
  */
-static u32 sd_stats_pass_over(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
-			      const struct fg_group *g)
+static bpf_noinline u32 sd_stats_pass_over(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
+					   const struct fg_group *g)
 {
 	const struct fg_sums *sums = g->sums;
-	struct sg_lb_stats st;
+	struct sg_lb_stats *st = s->other;
 
 	if (g->weight != 1 || !sums || sums->squeezed_cpus || g->imbalance || g->balance_cpu == b->dst_cpu ||
 	    !mask_test(&b->cpus, g->balance_cpu))
 		return 0;
-	st.util = sums->util;
-	st.runnable = sums->runnable;
-	st.capacity = nonzero(g->capacity);
-	st.nr = sums->nr;
-	st.weight = 1;
-	st.overutilized = sums->overutilized_cpus != 0;
-	if (sums->h_nr && (s->busiest->type != group_overloaded || st.nr > 1)) {
-		if (s->busiest->type == group_has_spare || lb_is_overloaded(sys, b, &st))
+	st->util = sums->util;
+	st->runnable = sums->runnable;
+	st->capacity = nonzero(g->capacity);
+	st->nr = sums->nr;
+	st->weight = 1;
+	st->overutilized = sums->overutilized_cpus != 0;
+	if (sums->h_nr && (s->busiest->type != group_overloaded || st->nr > 1)) {
+		if (s->busiest->type == group_has_spare || lb_is_overloaded(sys, b, st))
 			return 0;
-		if (s->busiest->type <= group_fully_busy && !lb_has_capacity(sys, b, &st))
+		if (s->busiest->type <= group_fully_busy && !lb_has_capacity(sys, b, st))
 			return 0;
 	}
 	b->group_cpus++;
-	s->status |= (sums->crowded_cpus ? SG_OVERLOAD : 0) | (st.overutilized ? SG_OVERUTILIZED : 0);
+	s->status |= (sums->crowded_cpus ? SG_OVERLOAD : 0) | (st->overutilized ? SG_OVERUTILIZED : 0);
 	s->total_load += sums->load;
-	s->total_capacity += st.capacity;
-	s->total_util += st.util;
+	s->total_capacity += st->capacity;
+	s->total_util += st->util;
 	return 1;
 }
 

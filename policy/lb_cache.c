@@ -165,20 +165,12 @@ static s32 first_cpu_of(const struct fg_sys *sys, const struct fg_group *g)
 	return (s32)mask_next_and(&g->span, &g->span, 0, sys->nr_cpus);
 }
 
-/*
- * llc_balance, of a group whose other statistics are complete: tasks of it are to be moved to dst's cache, which they
- * prefer.
- */
-static u32 group_wants_llc_of_dst(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
-				  struct sg_lb_stats *st)
+static noinline u32 tasks_prefer_llc_of_dst(const struct fg_sys *sys, const struct fg_balance *b,
+					    const struct fg_group *g, struct sg_lb_stats *st)
 {
 	const struct fg_cpu *dst = cpu_rq(sys, (u32)b->dst_cpu);
-	s32 first;
+	s32 first = first_cpu_of(sys, g);
 
-	st->nr_pref_dst_llc = 0;
-	if (!cache_aware(sys) || (b->sd->flags & FG_SD_SHARE_LLC))
-		return 0;
-	first = first_cpu_of(sys, g);
 	if (!valid_cpu(sys, first))
 		return 0;
 	if ((b->sd->flags & FG_SD_ASYM_CPUCAPACITY) && st->misfit_load)
@@ -187,6 +179,19 @@ static u32 group_wants_llc_of_dst(const struct fg_sys *sys, const struct fg_bala
 		return 0;
 	st->nr_pref_dst_llc = group_prefers_llc_of_dst(sys, b, g);
 	return st->nr_pref_dst_llc && can_migrate_llc(sys, cpu_rq(sys, (u32)first), dst, 0, 1) == llc_move_wanted;
+}
+
+/*
+ * llc_balance, of a group whose other statistics are complete: tasks of it are to be moved to dst's cache, which they
+ * prefer.
+ */
+static inline u32 group_wants_llc_of_dst(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
+					 struct sg_lb_stats *st)
+{
+	st->nr_pref_dst_llc = 0;
+	if (!cache_aware(sys) || (b->sd->flags & FG_SD_SHARE_LLC))
+		return 0;
+	return tasks_prefer_llc_of_dst(sys, b, g, st);
 }
 
 /* record_sg_llc_stats: where groups are caches, their statistics are what can_migrate_llc() compares later. */
