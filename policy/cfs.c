@@ -94,12 +94,12 @@ static void cfs_update_min_vruntime(struct fg_queue *q, const struct fg_task *cu
 	q->min_vruntime = vruntime_max(q->min_vruntime, v);
 }
 
-/* What a sleeper is placed behind the others at most, ns of virtual time. */
+/* How far before min_vruntime a sleeper is placed at most, ns of virtual time. */
 static u64 sleeper_credit(const struct fg_sys *sys, const struct fg_task *p)
 {
-	u32 is_less = feat(sys, FG_IDLE_SLICE) && p->policy == FG_SCHED_IDLE;
+	u32 is_idle = feat(sys, FG_IDLE_SLICE) && p->policy == FG_SCHED_IDLE;
 
-	return (is_less ? CFS_MIN_GRANULARITY : CFS_LATENCY) * tunable_factor(sys) / 2;
+	return (is_idle ? CFS_MIN_GRANULARITY : CFS_LATENCY) * tunable_factor(sys) / 2;
 }
 
 /* A sleeper gets half a latency of credit, but what it had left if that is less; a child starts a slice behind. */

@@ -897,8 +897,9 @@ FG_NULLABLE fg_entity *fg_pick_entity(const struct fg_sys *sys, const struct fg_
  * stops and is charged, fg_enqueue_rt() to what its timer would have done while there was no timer. In addition:
  *
  *   start	fg_server_init
- *   RT queued	the timer is set to server.expires, of which the caller looks when it leaves the kernel on that CPU
- *   timer	at or after server.expires, clock up to date, curr charged if it is a fair one: fg_server_timer; 1: reschedule
+ *   RT queued	the timer is set to server.expires; the caller looks at that when it leaves the kernel on that CPU
+ *   timer	at or after server.expires, clock up to date; with fair-server=v619 a current fair task is charged first:
+ *		fg_server_timer; 1: reschedule
  *   pick	while an RT task is queued, but fg_server_runs: as if there were none; fg_server_stop if that picks nothing. And
  *		without an RT task fg_server_stop if nothing is picked
  *   enqueue	beside a current RT task: a reschedule if server.asked

@@ -203,6 +203,7 @@ static void charge_idle(const struct fg_sys *sys, struct fg_cpu *rq, u64 now, u6
 void fg_server_stop(struct fg_cpu *rq)
 {
 	rq->server.expires = 0;
+	rq->server.asked = 0;
 	rq->server.flags &= FG_SERVER_RUNNING;
 }
 

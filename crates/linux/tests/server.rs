@@ -51,6 +51,7 @@ fn same_switches(test: &str, rt: &str, fair: &[&str]) {
         let (hz, release) = (kernel.hz(), kernel.release());
         let features = preset_for(&release).unwrap();
         if u32::from(features.get(FG_FAIR_SERVER)) == FG_FAIR_SERVER_OFF {
+            println!("\n= {test}: {release} has no deadline server");
             return;
         }
         let m = server(1, 1, 0, 1);

@@ -91,13 +91,10 @@ impl Bench {
     /// One row or cell, in this process.
     fn here(&self, row: &str, sched: &SchedSpec) -> Result<String, Failure> {
         let workers = self.workers.workers();
-        let measured = match self.what {
-            What::Rows if self.virtual_seconds.is_some() => {
-                let sim_s = self.virtual_seconds.unwrap_or_default();
-                run_once(row, sched, &workers, sim_s).map(|run| json!(run))
-            }
-            What::Rows => measure(row, sched, &workers, self.seconds).map(|row| json!(row)),
-            What::Scale => scale::measure(row, sched, &workers, self.seconds).map(|cell| json!(cell)),
+        let measured = match (self.what, self.virtual_seconds) {
+            (What::Rows, Some(sim_s)) => run_once(row, sched, &workers, sim_s).map(|run| json!(run)),
+            (What::Rows, None) => measure(row, sched, &workers, self.seconds).map(|row| json!(row)),
+            (What::Scale, _) => scale::measure(row, sched, &workers, self.seconds).map(|cell| json!(cell)),
         };
         match measured {
             Ok(measured) => Ok(measured.to_string()),

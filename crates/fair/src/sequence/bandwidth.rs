@@ -73,7 +73,8 @@ impl RunQueues {
             self.leave_limbo(host, cpu);
         }
         let rq = &self.world.cpus[cpu];
-        if rq.curr_is_idle != 0 && rq.h_nr_running != 0 {
+        let waits = rq.curr_is_idle != 0 && rq.h_nr_running != 0;
+        if waits || self.server_asks(cpu) {
             self.resched(host, cpu);
         }
     }

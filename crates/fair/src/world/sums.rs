@@ -274,6 +274,9 @@ mod tests {
             ("thunderx2-224", "v5.11"),
             ("one cache", "v6.12"),
             ("one cache", "v5.4"),
+            ("one cache", "v5.11"),
+            ("one cache", "v7.1"),
+            ("one cache", "v7.3"),
         ] {
             let (mut keeps, mut looks) = (world(machine, scheduler), world(machine, scheduler));
             (0..looks.groups.len()).for_each(|group| looks.groups[group].sums = std::ptr::null_mut());

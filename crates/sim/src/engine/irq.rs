@@ -223,7 +223,9 @@ impl Engine {
 
     pub(super) fn tick_fires(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu as usize];
-        c.tick_event = Time::MAX;
+        if c.tick_event == self.now {
+            c.tick_event = Time::MAX;
+        }
         if c.tick_at != self.now {
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! A run is a pure function of its inputs, so two kernels on one machine, workload and seed make the same run until one of
 //! them does something else. Up to there each decision of the one is compared with that of the other on the same state,
-//! all of it, bit by bit: nothing is copied and nothing is left out. The first that differs is what the patch does there.
+//! bit by bit: nothing is copied. The first that differs is what the patch does there.
 //! After it the states differ, so nothing more is counted of that run: each machine and workload gives one such place, and
 //! another seed others.
 //!
