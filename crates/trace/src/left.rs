@@ -185,21 +185,28 @@ impl LeftDiff {
         mut test: LeftValues<S>,
     ) -> Result<Option<LeftDiff>, TraceError> {
         let mut diff = LeftDiff::default();
-        loop {
-            let (b, t) = (base.next_left()?, test.next_left()?);
-            if diff.alike == 0 && (b.is_none() || t.is_none()) {
-                return Ok(None);
-            }
-            if b != t {
-                let instant = b.iter().chain(&t).map(|left| left.time).min().unwrap_or(0);
-                diff.first = partings(&at_instant(b, &mut base, instant)?, &at_instant(t, &mut test, instant)?);
-                return Ok(Some(diff));
-            }
-            if b.is_none() {
-                return Ok(Some(diff));
-            }
-            diff.alike += 1;
+        let (mut b, mut t) = (base.next_left()?, test.next_left()?);
+        if b.is_none() || t.is_none() {
+            return Ok(None);
         }
+        while b.is_some() || t.is_some() {
+            if b == t {
+                diff.alike += 1;
+                (b, t) = (base.next_left()?, test.next_left()?);
+                continue;
+            }
+            let instant = b.iter().chain(&t).map(|left| left.time).min().unwrap_or(0);
+            let (in_base, after_base) = at_instant(b, &mut base, instant)?;
+            let (in_test, after_test) = at_instant(t, &mut test, instant)?;
+            diff.first = partings(&in_base, &in_test);
+            if !diff.first.is_empty() {
+                break;
+            }
+            // The same values in another order.
+            diff.alike += in_base.len() as u64;
+            (b, t) = (after_base, after_test);
+        }
+        Ok(Some(diff))
     }
 
     /// The comparison as lines of text.
@@ -217,18 +224,18 @@ impl LeftDiff {
     }
 }
 
-/// The values of an instant, from `next` on.
+/// The values of an instant, from `next` on, and the first of a later one.
 fn at_instant<S: EventSource>(
     mut next: Option<Left>,
     trace: &mut LeftValues<S>,
     instant: u64,
-) -> Result<Vec<Left>, TraceError> {
+) -> Result<(Vec<Left>, Option<Left>), TraceError> {
     let mut all = Vec::new();
     while let Some(left) = next.take_if(|left| left.time == instant) {
         all.push(left);
         next = trace.next_left()?;
     }
-    Ok(all)
+    Ok((all, next))
 }
 
 /// What two lists of an instant have otherwise, of the function that the first such value is of.
@@ -308,6 +315,14 @@ mod tests {
         let late = text(&["1.0 a 0 1", "3.0 b 3 4"], &["1.0 a 0 1", "2.0 b 3 4"]);
         assert!(late.contains("at 2.000000000 s:\n  task_tick_fair: cfs b of CPU 2: test 3 to 4, base"), "{late}");
         assert!(text(&with[..2], &with[..1]).contains("cfs x of CPU 2: base 7 to 8"));
+    }
+
+    #[test]
+    fn the_order_of_an_instant_does_not_part_two_traces() {
+        let base = ["1.0 a 0 1", "2.0 b 0 1", "2.0 c 0 1", "3.0 d 0 1"];
+        let told = text(&base, &["1.0 a 0 1", "2.0 c 0 1", "2.0 b 0 1", "3.0 d 0 2"]);
+        assert!(told.starts_with("values that decisions leave behind: 3 alike; then, at 3.000000000 s:"), "{told}");
+        assert!(told.contains("cfs d of CPU 2: base 0 to 1, test 0 to 2"), "{told}");
     }
 
     #[test]

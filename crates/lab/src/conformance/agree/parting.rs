@@ -162,6 +162,11 @@ fn parting<S: EventSource>(
     let (in_base, rest_of_base) = instant(b, base, time)?;
     let (in_test, rest_of_test) = instant(t, test, time)?;
     let mut all = unlike(&in_base, &in_test);
+    if all.is_empty() {
+        let words = vec!["both decide the same in this instant, in another order".into()];
+        let rows = in_base.first().map(row).into_iter().collect();
+        return Ok(Parting { time, rows, words, decision: None });
+    }
     let function = match all.first() {
         Some((Some(Decision::Left(left)), _) | (None, Some(Decision::Left(left)))) => Some(left.function.clone()),
         _ => None,
@@ -260,7 +265,7 @@ fn next_choice<S: EventSource>(
     }
 }
 
-/// `wake of a-7: base CPU 2 by select_idle_sibling: target (C1) after 3 probes, test CPU 3 by ...`.
+/// `base wake of a-7: CPU 2 by C1 after 3 probes; test wake of a-7: CPU 3 by ...`.
 fn words((b, t): &Sides, base: &Head, test: &Head) -> String {
     if let (Some(Decision::Left(b)), Some(Decision::Left(t))) = (b, t) {
         return left::Parting::Both((**b).clone(), (**t).clone()).to_string();
