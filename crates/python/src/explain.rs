@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use fairground_lab::explain::{self, Differing, DifferingPicks, ExplainError, Query, Traced, Wanted};
 use fairground_run::experiment::Stop;
 use fairground_trace::explain::{RuleCounts, Split};
-use fairground_trace::left::{Left, Parting};
+use fairground_trace::left::{DifferentValue, Left};
 use fairground_trace::picks::{OnQueue, Pick, PickCounts};
 use fairground_trace::placements::{Head, Placement, Pull, Step};
 use fairground_trace::{EventSource, TraceError, TraceEvent};
@@ -296,11 +296,11 @@ impl Difference {
     /// `why=True`).
     #[getter]
     fn left(&self) -> Table {
-        let rows: Vec<&Parting> = self.0.left.iter().flat_map(|left| &left.first).collect();
-        let at = || rows.iter().map(|parting| parting.at());
+        let rows: Vec<&DifferentValue> = self.0.left.iter().flat_map(|left| &left.first).collect();
+        let at = || rows.iter().map(|different| different.change());
         let task = || at().map(|left| left.of.task.as_ref());
-        let number = |value: fn(&Parting) -> Option<&Left>| {
-            maybe_integers(rows.iter().map(move |parting| value(parting).map(|left| left.after)))
+        let number = |value: fn(&DifferentValue) -> Option<&Left>| {
+            maybe_integers(rows.iter().map(move |different| value(different).map(|left| left.after)))
         };
         Table::from_columns(vec![
             ("time_ns", counts(at().map(|left| left.time))),
@@ -311,8 +311,8 @@ impl Difference {
             ("cpu", maybe_numbers(at().map(|left| left.of.cpu))),
             ("domain", maybe_numbers(at().map(|left| left.of.domain))),
             ("before", maybe_integers(at().map(|left| Some(left.before)))),
-            ("base", number(Parting::base)),
-            ("test", number(Parting::test)),
+            ("base", number(DifferentValue::base)),
+            ("test", number(DifferentValue::test)),
         ])
     }
 

@@ -31,11 +31,11 @@ pub struct Left {
 /// What a value belongs to: a task, a CPU, or a domain of a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The task.
+    /// `None` for values of CPUs, domains and the system.
     pub task: Option<Task>,
-    /// The CPU; none for a task.
+    /// `None` for values of tasks and the system.
     pub cpu: Option<u32>,
-    /// The number of the domain, 0 is the smallest.
+    /// Number of the domain among those of the CPU, 0 is the smallest; `None` for values of anything else.
     pub domain: Option<u32>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn parse(fields: &str, time: u64) -> Option<Left> {
 
 /// A value that two traces leave otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parting {
+pub enum DifferentValue {
     /// Both change the value, to another one.
     Both(Left, Left),
     /// Only the base changes this value there.
@@ -119,45 +119,55 @@ pub enum Parting {
     OnlyTest(Left),
 }
 
-impl Parting {
-    /// The value: of the base, if that changes it.
-    pub fn at(&self) -> &Left {
+impl DifferentValue {
+    /// From the changes by the base and by the test; `None` if neither changes it.
+    pub fn of_sides(base: Option<Left>, test: Option<Left>) -> Option<DifferentValue> {
+        match (base, test) {
+            (Some(base), Some(test)) => Some(DifferentValue::Both(base, test)),
+            (Some(base), None) => Some(DifferentValue::OnlyBase(base)),
+            (None, Some(test)) => Some(DifferentValue::OnlyTest(test)),
+            (None, None) => None,
+        }
+    }
+
+    /// The value that differs, with the change by the base or, if the base does not change it, by the test.
+    pub fn change(&self) -> &Left {
         match self {
-            Parting::Both(left, _) | Parting::OnlyBase(left) | Parting::OnlyTest(left) => left,
+            DifferentValue::Both(left, _) | DifferentValue::OnlyBase(left) | DifferentValue::OnlyTest(left) => left,
         }
     }
 
     /// The change by the base; none if it does not change the value there.
     pub fn base(&self) -> Option<&Left> {
         match self {
-            Parting::Both(left, _) | Parting::OnlyBase(left) => Some(left),
-            Parting::OnlyTest(_) => None,
+            DifferentValue::Both(left, _) | DifferentValue::OnlyBase(left) => Some(left),
+            DifferentValue::OnlyTest(_) => None,
         }
     }
 
     /// The change by the test; none if it does not change the value there.
     pub fn test(&self) -> Option<&Left> {
         match self {
-            Parting::Both(_, left) | Parting::OnlyTest(left) => Some(left),
-            Parting::OnlyBase(_) => None,
+            DifferentValue::Both(_, left) | DifferentValue::OnlyTest(left) => Some(left),
+            DifferentValue::OnlyBase(_) => None,
         }
     }
 
     /// Whether both change the value.
     pub fn is_of_both(&self) -> bool {
-        matches!(self, Parting::Both(..))
+        matches!(self, DifferentValue::Both(..))
     }
 }
 
 /// `check_preempt_wakeup_fair: next of CPU 4: test -1 to 1, base does not change it there`.
-impl fmt::Display for Parting {
+impl fmt::Display for DifferentValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let changes = |left: &Left| format!("{} to {}", left.before, left.after);
-        write!(f, "{}: ", self.at().name())?;
+        write!(f, "{}: ", self.change().name())?;
         match self {
-            Parting::Both(b, t) => write!(f, "base {}, test {}", changes(b), changes(t)),
-            Parting::OnlyBase(b) => write!(f, "base {}, test does not change it there", changes(b)),
-            Parting::OnlyTest(t) => write!(f, "test {}, base does not change it there", changes(t)),
+            DifferentValue::Both(b, t) => write!(f, "base {}, test {}", changes(b), changes(t)),
+            DifferentValue::OnlyBase(b) => write!(f, "base {}, test does not change it there", changes(b)),
+            DifferentValue::OnlyTest(t) => write!(f, "test {}, base does not change it there", changes(t)),
         }
     }
 }
@@ -172,7 +182,7 @@ pub struct LeftDiff {
     pub alike: u64,
     /// The first that differs, and all others that the same function leaves otherwise at that instant; empty if all are
     /// alike.
-    pub first: Vec<Parting>,
+    pub first: Vec<DifferentValue>,
 }
 
 impl LeftDiff {
@@ -180,7 +190,7 @@ impl LeftDiff {
     ///
     /// # Errors
     /// If a trace cannot be read.
-    pub fn of<S: EventSource>(
+    pub fn compare<S: EventSource>(
         mut base: LeftValues<S>,
         mut test: LeftValues<S>,
     ) -> Result<Option<LeftDiff>, TraceError> {
@@ -198,7 +208,7 @@ impl LeftDiff {
             let instant = b.iter().chain(&t).map(|left| left.time).min().unwrap_or(0);
             let (in_base, after_base) = at_instant(b, &mut base, instant)?;
             let (in_test, after_test) = at_instant(t, &mut test, instant)?;
-            diff.first = partings(&in_base, &in_test);
+            diff.first = different_values(&in_base, &in_test);
             if !diff.first.is_empty() {
                 break;
             }
@@ -213,9 +223,9 @@ impl LeftDiff {
     pub fn text(&self) -> String {
         let mut out = format!("values that decisions leave behind: {} alike", self.alike);
         let Some(first) = self.first.first() else { return out + ", none differs\n" };
-        let _ = writeln!(out, "; then, at {} s:", seconds(first.at().time));
-        for parting in self.first.iter().take(SHOWN) {
-            let _ = writeln!(out, "  {}", parting);
+        let _ = writeln!(out, "; then, at {} s:", seconds(first.change().time));
+        for different in self.first.iter().take(SHOWN) {
+            let _ = writeln!(out, "  {different}");
         }
         if let Some(more) = self.first.len().checked_sub(SHOWN + 1) {
             let _ = writeln!(out, "  and {} more", more + 1);
@@ -238,29 +248,42 @@ fn at_instant<S: EventSource>(
     Ok((all, next))
 }
 
-/// What two lists of an instant have otherwise, of the function that the first such value is of.
-fn partings(base: &[Left], test: &[Left]) -> Vec<Parting> {
-    // The n-th change of a value in the one belongs to the n-th in the other.
+/// Something of the base and something of the test, at least one of them.
+pub type Sides<T> = (Option<T>, Option<T>);
+
+/// What two lists of one instant have otherwise, in their order: pairs of what belongs together, or what only one list
+/// has. The n-th item of the base for which `is_same` holds belongs to the n-th of the test.
+pub fn unlike<T: Clone>(
+    base: &[T],
+    test: &[T],
+    is_same: impl Fn(&T, &T) -> bool,
+    is_alike: impl Fn(&T, &T) -> bool,
+) -> Vec<Sides<T>> {
     let mut taken = vec![false; test.len()];
-    let mut partings: Vec<(usize, Parting)> = Vec::new();
+    let mut found: Vec<(usize, Sides<T>)> = Vec::new();
     for (at, b) in base.iter().enumerate() {
-        let same = (0..test.len()).find(|n| !taken[*n] && test[*n].is_same_value(b));
-        match same {
+        match (0..test.len()).find(|n| !taken[*n] && is_same(b, &test[*n])) {
             Some(n) => {
                 taken[n] = true;
-                if test[n] != *b {
-                    partings.push((at, Parting::Both(b.clone(), test[n].clone())));
+                if !is_alike(b, &test[n]) {
+                    found.push((at, (Some(b.clone()), Some(test[n].clone()))));
                 }
             }
-            None => partings.push((at, Parting::OnlyBase(b.clone()))),
+            None => found.push((at, (Some(b.clone()), None))),
         }
     }
     let only_test = test.iter().enumerate().filter(|(at, _)| !taken[*at]);
-    partings.extend(only_test.map(|(at, t)| (at, Parting::OnlyTest(t.clone()))));
-    partings.sort_by_key(|(at, _)| *at);
-    let function = partings.first().map(|(_, parting)| parting.at().function.clone());
-    let partings = partings.into_iter().map(|(_, parting)| parting);
-    partings.filter(|parting| Some(&parting.at().function) == function.as_ref()).collect()
+    found.extend(only_test.map(|(at, t)| (at, (None, Some(t.clone())))));
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, sides)| sides).collect()
+}
+
+/// The values that two lists of an instant have otherwise, of the function that the first such value is of.
+fn different_values(base: &[Left], test: &[Left]) -> Vec<DifferentValue> {
+    let sides = unlike(base, test, |b, t| b.is_same_value(t), |b, t| b == t);
+    let all: Vec<DifferentValue> = sides.into_iter().filter_map(|(b, t)| DifferentValue::of_sides(b, t)).collect();
+    let function = all.first().map(|different| different.change().function.clone());
+    all.into_iter().filter(|different| Some(&different.change().function) == function.as_ref()).collect()
 }
 
 #[cfg(test)]
@@ -285,7 +308,7 @@ mod tests {
     fn compared(base: &[&str], test: &[&str]) -> Option<LeftDiff> {
         let (base, test) = (trace(base), trace(test));
         let reader = |text: &'static str| LeftValues::new(Reader::new("t", text.as_bytes()));
-        LeftDiff::of(reader(base.leak()), reader(test.leak())).unwrap()
+        LeftDiff::compare(reader(base.leak()), reader(test.leak())).unwrap()
     }
 
     fn text(base: &[&str], test: &[&str]) -> String {

@@ -55,7 +55,7 @@ impl Differing {
             in_test.other_work = Some(placement(test, test_at)?);
         }
         let picks = DifferingPicks::of(base, test)?;
-        let left = LeftDiff::of(LeftValues::new(base.open()?), LeftValues::new(test.open()?))?;
+        let left = LeftDiff::compare(LeftValues::new(base.open()?), LeftValues::new(test.open()?))?;
         Ok(Differing { diff, left, picks, base: in_base, test: in_test })
     }
 
@@ -130,7 +130,7 @@ fn text(differing: &Differing) -> String {
 /// Values that only one side changes in the instant of a placement that differs come of that placement.
 fn consequence(left: &LeftDiff, base: &Trace) -> &'static str {
     let placed = base.first.as_ref().zip(left.first.first());
-    match placed.filter(|(placement, first)| placement.time <= first.at().time && !first.is_of_both()) {
+    match placed.filter(|(placement, first)| placement.time <= first.change().time && !first.is_of_both()) {
         Some(_) => "  which comes of the placement below: that is the first difference\n",
         None => "",
     }
@@ -257,7 +257,7 @@ fn document(differing: &Differing) -> String {
 fn left_json(diff: &LeftDiff) -> Value {
     let side = |left: &Left| json!({ "before": left.before, "after": left.after });
     let first = diff.first.iter().map(|parting| {
-        let at = parting.at();
+        let at = parting.change();
         json!({
             "time_ns": at.time,
             "function": at.function,

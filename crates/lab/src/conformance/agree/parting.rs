@@ -28,7 +28,7 @@ use fairground_run::worker::Workers;
 use fairground_sim::Config;
 use fairground_trace::decisions::{Decision, Decisions};
 use fairground_trace::explain::seconds;
-use fairground_trace::left;
+use fairground_trace::left::{unlike, DifferentValue, Sides};
 use fairground_trace::picks::Pick;
 use fairground_trace::placements::{Cause, Head};
 use fairground_trace::{EventSource, Reader, TraceError};
@@ -71,14 +71,14 @@ pub struct FoundParting {
     pub workload: String,
     /// Seed of both runs.
     pub seed: u64,
-    /// Where they part.
+    /// Time and first difference.
     pub parting: Parting,
 }
 
 /// Two kernels compared over machines, workloads and seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partings {
-    /// Pairs of runs.
+    /// Number of pairs of runs that were compared.
     pub runs: u64,
     /// Decisions and values on the same state.
     pub tally: Tally,
@@ -93,7 +93,7 @@ impl PairOfRuns {
     ///
     /// # Errors
     /// If a run cannot be read.
-    pub fn of<S: EventSource>(base: S, test: S) -> Result<PairOfRuns, TraceError> {
+    pub fn compare<S: EventSource>(base: S, test: S) -> Result<PairOfRuns, TraceError> {
         let (mut base, mut test) = (Decisions::new(base), Decisions::new(test));
         let mut pair = PairOfRuns::default();
         loop {
@@ -147,9 +147,6 @@ fn row(decision: &Decision) -> (Kind, String) {
     }
 }
 
-/// What differs: of the base, of the test, or of both.
-type Sides = (Option<Decision>, Option<Decision>);
-
 /// From the first that differs on. All that the same function leaves otherwise in that instant belongs to it; of a
 /// decision nothing else does, as what follows comes of it.
 fn parting<S: EventSource>(
@@ -161,7 +158,7 @@ fn parting<S: EventSource>(
     let time = b.iter().chain(&t).map(Decision::time).min().unwrap_or(0);
     let (in_base, rest_of_base) = instant(b, base, time)?;
     let (in_test, rest_of_test) = instant(t, test, time)?;
-    let mut all = unlike(&in_base, &in_test);
+    let mut all = unlike(&in_base, &in_test, is_same, |b, t| is_alike(b, t, true));
     if all.is_empty() {
         let words = vec!["both decide the same in this instant, in another order".into()];
         let rows = in_base.first().map(row).into_iter().collect();
@@ -205,27 +202,6 @@ fn instant<S: EventSource>(
     Ok((all, next))
 }
 
-/// What two lists of one instant have otherwise, in their order. The n-th of a kind belongs to the n-th of the other.
-fn unlike(base: &[Decision], test: &[Decision]) -> Vec<Sides> {
-    let mut taken = vec![false; test.len()];
-    let mut found: Vec<(usize, Sides)> = Vec::new();
-    for (at, b) in base.iter().enumerate() {
-        match (0..test.len()).find(|n| !taken[*n] && is_same(b, &test[*n])) {
-            Some(n) => {
-                taken[n] = true;
-                if !is_alike(b, &test[n], true) {
-                    found.push((at, (Some(b.clone()), Some(test[n].clone()))));
-                }
-            }
-            None => found.push((at, (Some(b.clone()), None))),
-        }
-    }
-    let only_test = test.iter().enumerate().filter(|(at, _)| !taken[*at]);
-    found.extend(only_test.map(|(at, t)| (at, (None, Some(t.clone())))));
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, sides)| sides).collect()
-}
-
 /// The first placement, pick or test that differs in the order of both runs, in words.
 fn first_decision<S: EventSource>(
     in_base: Vec<Decision>,
@@ -266,14 +242,13 @@ fn next_choice<S: EventSource>(
 }
 
 /// `base wake of a-7: CPU 2 by C1 after 3 probes; test wake of a-7: CPU 3 by ...`.
-fn words((b, t): &Sides, base: &Head, test: &Head) -> String {
-    if let (Some(Decision::Left(b)), Some(Decision::Left(t))) = (b, t) {
-        return left::Parting::Both((**b).clone(), (**t).clone()).to_string();
-    }
-    match (b, t) {
-        (Some(Decision::Left(b)), None) => return left::Parting::OnlyBase((**b).clone()).to_string(),
-        (None, Some(Decision::Left(t))) => return left::Parting::OnlyTest((**t).clone()).to_string(),
-        _ => {}
+fn words((b, t): &Sides<Decision>, base: &Head, test: &Head) -> String {
+    let value = |decision: &Option<Decision>| match decision {
+        Some(Decision::Left(left)) => Some((**left).clone()),
+        _ => None,
+    };
+    if let Some(different) = DifferentValue::of_sides(value(b), value(t)) {
+        return different.to_string();
     }
     let told = |decision: &Option<Decision>, head: &Head| match decision {
         None => "nothing there".into(),
@@ -370,7 +345,7 @@ fn of_seed(
         workers: workers.clone(),
     };
     let (in_base, in_test) = (traced(&experiment, 0, seed)?, traced(&experiment, 1, seed)?);
-    PairOfRuns::of(Reader::new("the base", in_base), Reader::new("the test", in_test)).map_err(|e| e.to_string())
+    PairOfRuns::compare(Reader::new("the base", in_base), Reader::new("the test", in_test)).map_err(|e| e.to_string())
 }
 
 /// The trace of a run with reasons, in a file that nobody else sees.
@@ -485,7 +460,7 @@ mod tests {
 
     fn compared(base: &[String], test: &[String]) -> PairOfRuns {
         let (base, test) = (base.concat(), test.concat());
-        PairOfRuns::of(Reader::new("base", base.as_bytes()), Reader::new("test", test.as_bytes())).unwrap()
+        PairOfRuns::compare(Reader::new("base", base.as_bytes()), Reader::new("test", test.as_bytes())).unwrap()
     }
 
     fn counts(pair: &PairOfRuns, kind: Kind) -> (u64, u64) {
@@ -545,6 +520,14 @@ mod tests {
         let extra = compared(&[left("1.0", 4), wake("1.0", 2, 1)], &[wake("1.0", 2, 1)]);
         let words = extra.parting.unwrap().words.concat();
         assert!(words.ends_with("base 0 to 4, test does not change it there"), "{words}");
+    }
+
+    #[test]
+    fn another_order_within_an_instant_is_named_as_that() {
+        let pair = compared(&[left("1.0", 4), wake("1.0", 2, 1)], &[wake("1.0", 2, 1), left("1.0", 4)]);
+        let parting = pair.parting.unwrap();
+        assert_eq!(parting.rows, [(Kind::Left, "update_idle_cpu_scan: nr_idle_scan".to_owned())]);
+        assert_eq!(parting.words, ["both decide the same in this instant, in another order"]);
     }
 
     #[test]
