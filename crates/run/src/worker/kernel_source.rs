@@ -29,10 +29,11 @@ pub fn of_calls(library: &File, offsets: &[u64]) -> Option<String> {
     first_in_scheduler(offsets.iter().filter_map(call))
 }
 
-/// addr2line's output from the first place in the scheduler's sources on: what lies before is inlined from a header, as
-/// kmalloc() is. All of it if there is no such place.
+/// addr2line's output from the first place in the scheduler's C files on: what lies before is inlined from a header, as
+/// kmalloc() and raw_spin_rq_lock() are. All of it if there is no such place.
 fn from_scheduler(output: &str) -> &str {
-    let is_place = |text: &str| text.lines().nth(1).is_some_and(|place| place.contains("/kernel/sched/"));
+    let is_place =
+        |text: &str| text.lines().nth(1).is_some_and(|place| place.contains("/kernel/sched/") && place.contains(".c:"));
     let mut rest = output;
     while !rest.is_empty() && !is_place(rest) {
         rest = rest.splitn(3, '\n').nth(2).unwrap_or_default();
@@ -95,6 +96,8 @@ mod tests {
         let output = "kmalloc\n./build/../include/linux/slab.h:8\nfair.part.0\n./build/../kernel/sched/fair.c:7\n\
                     core\n./build/../kernel/sched/core.c:6\n";
         assert_eq!(parse(from_scheduler(output)).unwrap(), "fair within core (kernel/sched/fair.c:7)");
+        let output = "raw_spin_rq_lock\n./build/../kernel/sched/sched.h:8\nfair\n./build/../kernel/sched/fair.c:7\n";
+        assert_eq!(parse(from_scheduler(output)).unwrap(), "fair (kernel/sched/fair.c:7)");
         let output = "kmalloc\n./build/../include/linux/slab.h:8\n";
         assert_eq!(from_scheduler(output), output);
         assert_eq!(from_scheduler(""), "");
