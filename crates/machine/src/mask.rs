@@ -100,6 +100,17 @@ impl CpuMask {
         })
     }
 
+    /// The first member from `start` on.
+    pub fn next_from(&self, start: CpuId) -> Option<CpuId> {
+        let at = start as usize / 64;
+        let rest = self.bits.get(at)? & (u64::MAX << (start % 64));
+        if rest != 0 {
+            return Some(at as CpuId * 64 + rest.trailing_zeros());
+        }
+        let after = (at + 1..self.bits.len()).find(|word| self.bits[*word] != 0)?;
+        Some(after as CpuId * 64 + self.bits[after].trailing_zeros())
+    }
+
     /// Members in increasing order from the first id `>= start`, then from 0.
     pub fn iter_wrap(&self, start: CpuId) -> impl Iterator<Item = CpuId> + '_ {
         self.iter().filter(move |c| *c >= start).chain(self.iter().take_while(move |c| *c < start))
@@ -189,5 +200,12 @@ mod tests {
         assert_eq!(m.iter_wrap(4).collect::<Vec<_>>(), [4, 6, 1]);
         assert_eq!(m.iter_wrap(7).collect::<Vec<_>>(), [1, 4, 6]);
         assert!(!m.test(5000));
+    }
+
+    #[test]
+    fn the_next_member_may_be_in_another_word() {
+        let m = CpuMask::parse_list("1,64,1023").unwrap();
+        let next = [0, 1, 2, 64, 65, 1023, 1024, CpuId::MAX].map(|start| m.next_from(start));
+        assert_eq!(next, [Some(1), Some(1), Some(64), Some(64), Some(1023), Some(1023), None, None]);
     }
 }

@@ -29,7 +29,7 @@ impl Rule {
     pub fn flags(&self, machine: &Machine, level: usize, span: &CpuMask) -> u32 {
         match self {
             Rule::OneLevel(at) if *at == Some(level) => FG_SD_ASYM_CPUCAPACITY,
-            Rule::OneLevel(_) => 0,
+            Rule::OneLevel(_) | Rule::ByCapacities(0 | 1) => 0,
             Rule::ByCapacities(all) => match capacities(machine, span).len() {
                 0 | 1 => 0,
                 n if n < *all => FG_SD_ASYM_CPUCAPACITY,

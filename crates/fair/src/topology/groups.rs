@@ -60,13 +60,9 @@ fn rotation(ring: &[Span], spans: &[Span]) -> Option<usize> {
 /// build_sched_groups: one group for each child span, from the CPU's own on. The CPUs of a domain have these groups in
 /// common, and each CPU links them again: the result is the wrapping id order from the last CPU.
 fn child_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<Span> {
-    let mut left = plan.domains[plan.built[cpu as usize][level]].sd.span;
-    let last = left.iter().last().unwrap_or(cpu);
-    let mut spans = cover(last, left, |i| {
-        let cpus = left.test(i).then(|| plan.child_span(i, level))?;
-        left = left.minus(&cpus);
-        Some(Span { level, cpus })
-    });
+    let whole = plan.domains[plan.built[cpu as usize][level]].sd.span;
+    let last = whole.iter().last().unwrap_or(cpu);
+    let mut spans = cover(last, whole, |i| Some(Span { level, cpus: plan.child_span(i, level) }));
     let own = spans.iter().position(|span| span.cpus.test(cpu)).unwrap_or(0);
     spans.rotate_left(own);
     spans
@@ -75,16 +71,11 @@ fn child_spans(plan: &Plan, cpu: CpuId, level: usize) -> Vec<Span> {
 /// build_overlap_sched_groups: child spans, which may overlap, until the domain is covered.
 fn overlapping_spans(plan: &Plan, shape: &Shape, cpu: CpuId, level: usize) -> Vec<Span> {
     let whole = plan.domains[plan.built[cpu as usize][level]].sd.span;
-    let mut left = whole;
     cover(cpu, whole, |i| {
         // A sibling without a domain this high is left to the groups of the others.
-        if !left.test(i) || plan.at(i, level).is_none() {
-            return None;
-        }
+        plan.at(i, level)?;
         let level = if shape.groups_within { level_within(plan, i, level, &whole) } else { level };
-        let cpus = plan.child_span(i, level);
-        left = left.minus(&cpus);
-        Some(Span { level, cpus })
+        Some(Span { level, cpus: plan.child_span(i, level) })
     })
 }
 
@@ -100,8 +91,21 @@ fn level_within(plan: &Plan, cpu: CpuId, level: usize, whole: &CpuMask) -> usize
     (1..=within).rev().find(|level| !same(level)).unwrap_or(0)
 }
 
-fn cover(cpu: CpuId, span: CpuMask, group_of: impl FnMut(CpuId) -> Option<Span>) -> Vec<Span> {
-    span.iter_wrap(cpu).filter_map(group_of).collect()
+/// The groups of the CPUs from `cpu` on, in wrapping id order, of those that no group before has.
+fn cover(cpu: CpuId, whole: CpuMask, group_of: impl Fn(CpuId) -> Option<Span>) -> Vec<Span> {
+    let mut left = whole;
+    let mut spans = Vec::new();
+    for (from, to) in [(cpu, CpuId::MAX), (0, cpu)] {
+        let mut at = from;
+        while let Some(next) = left.next_from(at).filter(|next| *next < to) {
+            if let Some(span) = group_of(next) {
+                left = left.minus(&span.cpus);
+                spans.push(span);
+            }
+            at = next + 1;
+        }
+    }
+    spans
 }
 
 fn make_ring(plan: &Plan, machine: &Machine, spans: &[Span]) -> Ring {

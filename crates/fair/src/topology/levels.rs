@@ -188,7 +188,10 @@ fn nodes_within(machine: &Machine, cpu: CpuId, limit: u32) -> CpuMask {
 
 fn check_nesting(level: &Level) -> Result<(), FairError> {
     for (cpu, first) in level.masks.iter().enumerate() {
-        for other in first.iter().filter(|other| *other != cpu as CpuId) {
+        // The lowest CPU of a mask is compared with all others of it, and each of these with that one.
+        let lowest = first.first().filter(|lowest| *lowest < cpu as CpuId);
+        let all = first.iter().take_while(|_| lowest.is_none());
+        for other in lowest.into_iter().chain(all).filter(|other| *other != cpu as CpuId) {
             let second = level.masks[other as usize];
             if *first != second {
                 let (level, first, second) = (level.name.clone(), first.to_string(), second.to_string());
