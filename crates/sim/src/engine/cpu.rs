@@ -198,20 +198,49 @@ impl Engine {
             Mode::Exiting => c.due,
             Mode::Asleep => Time::MAX,
             Mode::Task => {
-                let recorded = c.curr.is_some_and(|task| self.tasks[task as usize].recorded);
-                c.progressed = if recorded { self.now } else { free };
-                match c.curr {
-                    _ if !c.pending.is_empty() => free,
+                let (curr, interrupted, flagged) = (c.curr, !c.pending.is_empty(), c.flagged);
+                self.resume(cpu, curr, free);
+                match curr {
+                    _ if interrupted => free,
                     // About to be rescheduled, which retimes again.
-                    _ if c.flagged => return,
-                    Some(task) => {
-                        self.tasks[task as usize].done_at(c.progressed, self.env.cpu(cpu).speed_q20).max(free)
-                    }
+                    _ if flagged => return,
+                    Some(task) => self.completion(cpu, task, free),
                     None => Time::MAX,
                 }
             }
         };
         self.set_due(cpu, due);
+    }
+
+    /// The current task makes progress from the end of overhead on, a recorded one at once.
+    fn resume(&mut self, cpu: CpuId, curr: Option<TaskId>, free: Time) {
+        let recorded = curr.is_some_and(|task| self.tasks[task as usize].recorded);
+        self.cpus[cpu as usize].progressed = if recorded { self.now } else { free };
+    }
+
+    /// When the current task is done with its work, if nothing comes in between.
+    fn completion(&self, cpu: CpuId, task: TaskId, free: Time) -> Time {
+        let progressed = self.cpus[cpu as usize].progressed;
+        self.tasks[task as usize].done_at(progressed, self.env.cpu(cpu).speed_q20).max(free)
+    }
+
+    /// Goes on to where the current task is done with its work, if nothing happens until then: no event is needed. Work
+    /// must be settled. False: the caller retimes.
+    pub(super) fn run_ahead(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        let c = &self.cpus[cpu as usize];
+        if self.nr_flagged > 0 || !c.pending.is_empty() {
+            return false;
+        }
+        let free = c.busy_until.max(self.now);
+        self.resume(cpu, Some(task), free);
+        let due = self.completion(cpu, task, free);
+        let ahead = self.may_run_ahead_to(due);
+        if ahead {
+            self.nr_events += 1;
+            self.now = due;
+            self.credit_work(cpu);
+        }
+        ahead
     }
 
     pub(super) fn set_due(&mut self, cpu: CpuId, due: Time) {

@@ -44,13 +44,18 @@ impl Engine {
 
     #[inline]
     fn take_steps(&mut self, cpu: CpuId, task: TaskId, program: &[Op]) {
-        for _ in 0..INSTANT_STEPS_MAX {
+        let mut in_instant = 0;
+        while in_instant < INSTANT_STEPS_MAX {
+            in_instant += 1;
             let t = &self.tasks[task as usize];
-            let op = program.get(t.pc as usize).unwrap_or(&Op::Exit);
-            if t.phase == 0 && acts_at_once(op) && self.cpus[cpu as usize].busy_until > self.now {
-                return self.retime(cpu);
+            let (op, begins) = (program.get(t.pc as usize).unwrap_or(&Op::Exit), t.phase == 0);
+            if begins && acts_at_once(op) && self.cpus[cpu as usize].busy_until > self.now {
+                if !self.run_ahead(cpu, task) {
+                    return self.retime(cpu);
+                }
+                in_instant = 0;
             }
-            if self.steps.is_some() && t.phase == 0 {
+            if self.steps.is_some() && begins {
                 self.report_step(cpu, task, op);
             }
             let flow = self.step(cpu, task, op);
@@ -64,6 +69,7 @@ impl Engine {
                     t.slept = false;
                 }
                 Flow::Work if (free || t.recorded) && t.is_done(self.now) => {}
+                Flow::Work if self.run_ahead(cpu, task) => in_instant = 0,
                 Flow::Work | Flow::Stop => return self.retime(cpu),
             }
             if self.failure.is_some() || self.is_flagged(cpu) && !self.goes_on_at_once(task, program) {

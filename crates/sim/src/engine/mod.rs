@@ -227,6 +227,7 @@ pub struct Engine {
     cache_model: CacheModel,
     /// CPUs to reschedule at the end of the instant.
     flagged: Vec<u64>,
+    nr_flagged: u32,
     /// Periods drawn so far, by device.
     device_draws: Vec<u64>,
     nr_spaces: u32,
@@ -258,6 +259,8 @@ pub struct Engine {
     /// When the initial threads came into being.
     started: Option<Time>,
     next_audit: Time,
+    /// The last instant of the run at most.
+    limit: Time,
     /// Statistics begin at a mark of the program.
     begins_by_mark: bool,
     begin: Option<Totals>,
@@ -305,6 +308,7 @@ impl Engine {
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
             flagged: vec![0; n.div_ceil(64)],
+            nr_flagged: 0,
             device_draws: vec![0; workload.irqs.len()],
             nr_spaces: workload.start.iter().map(|start| start.process.saturating_add(1)).max().unwrap_or(1),
             nr_vital: 0,
@@ -326,6 +330,7 @@ impl Engine {
             stop: None,
             started: None,
             next_audit: config.audit_every_ns,
+            limit: workload.duration_ns.unwrap_or(config.max_time_ns),
             begins_by_mark: marks(Mark::Begin),
             begin: None,
             end: None,
@@ -373,8 +378,8 @@ impl Engine {
         self.boot()?;
         let mut checker = EventChecker::new(self.machine.nr_cpus());
         self.prepare();
+        let limit = self.limit;
         let end = loop {
-            let limit = self.workload.duration_ns.unwrap_or(self.config.max_time_ns);
             match self.queue.next_time() {
                 Some(t) if t <= limit => self.now = t,
                 Some(_) => break self.past_limit(limit),
@@ -497,6 +502,18 @@ impl Engine {
             }
         }
         self.end_of_instant();
+    }
+
+    /// Whether nothing happens until `due`, neither at the end of this instant, where no CPU is to be rescheduled.
+    #[inline]
+    fn may_run_ahead_to(&self, due: Time) -> bool {
+        self.now < due
+            && due < self.queue.next_of_others()
+            && due <= self.limit
+            && self.now < self.next_audit
+            && self.nr_vital > 0
+            && self.nr_events + 1 < self.config.max_events
+            && self.steps.is_none()
     }
 
     /// Counts an event; true if there have been too many.
@@ -802,8 +819,11 @@ impl Engine {
 
     fn flag(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu as usize];
-        (c.need_resched, c.flagged) = (true, true);
-        self.flagged[cpu as usize / 64] |= 1 << (cpu % 64);
+        c.need_resched = true;
+        if !std::mem::replace(&mut c.flagged, true) {
+            self.flagged[cpu as usize / 64] |= 1 << (cpu % 64);
+            self.nr_flagged += 1;
+        }
     }
 
     fn is_flagged(&self, cpu: CpuId) -> bool {
@@ -815,9 +835,13 @@ impl Engine {
             return;
         }
         self.flagged[cpu as usize / 64] &= !(1 << (cpu % 64));
+        self.nr_flagged -= 1;
     }
 
     fn next_flagged(&mut self) -> Option<CpuId> {
+        if self.nr_flagged == 0 {
+            return None;
+        }
         let word = self.flagged.iter().position(|w| *w != 0)?;
         let cpu = word as CpuId * 64 + self.flagged[word].trailing_zeros();
         self.unflag(cpu);

@@ -151,6 +151,15 @@ impl Queue {
         self.heap[0].what
     }
 
+    /// When something comes after the event just taken; [`Time::MAX`]: never.
+    #[inline]
+    pub(crate) fn next_of_others(&self) -> Time {
+        match self.heap.first_chunk() {
+            Some([_, a, b, c, d]) if self.open => a.time.min(b.time).min(c.time.min(d.time)),
+            _ => self.heap[0].time,
+        }
+    }
+
     /// What comes next after the event just taken, unless something is pushed that comes before it.
     pub(crate) fn likely_next(&self) -> Option<EngineEvent> {
         let children = self.heap.get(1..=ARITY)?;
