@@ -428,10 +428,43 @@ struct fg_group {
 	struct fg_mask balance_mask;
 };
 
+/* What a group of one CPU can be to a pass, by its sums. */
+#define FG_RING_NONE 0		/* without fair tasks: not the busiest */
+#define FG_RING_SPARE 1		/* with capacity left */
+#define FG_RING_FULL 2		/* fully busy */
+#define FG_RING_OVER 3		/* overloaded */
+#define FG_RING_READ 4		/* has to be looked at whatever the others are like */
+#define FG_NR_RING_CLASSES 5
+
+/* The caller sets the first block, fg_ring_place() the rest. */
+struct fg_ring_place {
+	u64 capacity;		/* of the group, at least 1 */
+	u32 imbalance;		/* of the group */
+	u32 imbalance_pct;	/* of the domain */
+
+	u64 rank;		/* among those of its class: the busiest has the highest */
+	u32 class;		/* FG_RING_* */
+	u32 pad;
+};
+
+/*
+ * Groups of one CPU each, by what they can be to a pass, so that it looks at few of them. All is kept current by the
+ * caller, but for `look`.
+ */
+struct fg_ring {
+	struct fg_sums sums;	/* over all its CPUs */
+	u64 capacity;		/* sum of those of the places */
+	struct fg_mask of_class[FG_NR_RING_CLASSES];
+	struct fg_mask look;	/* of fg_find_busiest(), while it runs */
+	u64 rank[FG_NR_CPUS];	/* by CPU */
+	struct fg_group *group[FG_NR_CPUS];	/* by CPU */
+};
+
 struct fg_domain {
 	struct fg_domain *parent;
 	struct fg_domain *child;
 	struct fg_group *groups;
+	struct fg_ring *ring;	/* the groups, if all are single CPUs; null: a pass looks at each */
 	struct fg_llc *shared;	/* set where this is the sd_llc or, with balance-shared, the sd_asym_cpucapacity of its CPUs */
 	u32 level;
 	u32 flags;
@@ -1278,6 +1311,8 @@ fg_bool fg_find_busiest(struct fg_sys *sys, struct fg_balance *b);
  * changed. A caller that knows which have may keep fg_group.sums current instead; every result is the same.
  */
 void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_sums *sums);
+/* Where a group of one CPU with these sums stands, in a domain without asymmetric capacities or packing. */
+void fg_ring_place(const struct fg_sys *sys, const struct fg_sums *sums, struct fg_ring_place *place);
 void fg_detach_begin(const struct fg_sys *sys, struct fg_balance *b);
 /* 1: another task of the source may be looked at. */
 fg_bool fg_detach_more(const struct fg_sys *sys, struct fg_balance *b);

@@ -6,6 +6,7 @@
  *	lb_asym.c	CPUs preferred to others
  *	lb_cache.c	tasks that prefer a cache
  *	lb_stats.c	statistics of groups, and what the same look at every CPU says of the partition
+ *	lb_ring.c	which of many single CPUs are looked at
  *	lb_old.c	the busiest group and the amount as up to v5.4
  *	lb_busiest.c	the busiest group as since 002/P04
  *	lb_amount.c	kind and amount of what is to be moved, since 002/P04
@@ -69,8 +70,10 @@ static void sd_stats_take(struct fg_balance *b, struct sd_lb_stats *s, struct fg
 /* After the last group: flags of the partition, nr_idle_scan; s->avg_load. */
 static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s);
 /* A group by its statistics: more tasks than CPUs and not enough capacity; a CPU or capacity left. */
-static u32 lb_is_overloaded(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st);
-static u32 lb_has_capacity(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st);
+static u32 lb_is_overloaded(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st);
+static u32 lb_has_capacity(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st);
+/* lb_busiest.c: g into the statistics of the domain. */
+static void look_at_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g);
 /* lb_busiest.c: gt(a, c) of spec 0; the capacity of dst. */
 static u32 capacity_greater(u64 a, u64 c);
 static u64 dst_capacity(const struct fg_sys *sys, const struct fg_balance *b);

@@ -5,7 +5,7 @@
 static u32 lb_classify(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
 		       const struct sg_lb_stats *st)
 {
-	if (lb_is_overloaded(sys, b, st))
+	if (lb_is_overloaded(sys, b->sd->imbalance_pct, st))
 		return group_overloaded;
 	if (st->llc)
 		return group_llc_balance;
@@ -17,7 +17,7 @@ static u32 lb_classify(const struct fg_sys *sys, const struct fg_balance *b, con
 		return group_smt_balance;
 	if (st->misfit_load)
 		return group_misfit_task;
-	if (!lb_has_capacity(sys, b, st))
+	if (!lb_has_capacity(sys, b->sd->imbalance_pct, st))
 		return group_fully_busy;
 	return group_has_spare;
 }
@@ -120,47 +120,6 @@ static u32 busier_of_type(const struct fg_sys *sys, const struct fg_balance *b, 
 	return 0;
 }
 
-/* Of single CPUs only tasks and utilization matter. */
-static u32 only_sums_count(const struct fg_sys *sys, const struct fg_balance *b)
-{
-	u32 asym = b->sd->flags & (FG_SD_ASYM_CPUCAPACITY | FG_SD_ASYM_PACKING);
-
-	return !asym && !cache_aware(sys) && b->sd->imbalance_pct >= LEAST_IMBALANCE_PCT;
-}
-
-/*
- * In a large ring of single CPUs few can be the busiest. If g, whose sums are kept, cannot, they are added to those of the
- * domain, and g is done with: returns 1. only_sums_count() must hold. s->other is used up.
- */
-static bpf_noinline u32 sd_stats_pass_over(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
-					   const struct fg_group *g)
-{
-	const struct fg_sums *sums = g->sums;
-	struct sg_lb_stats *st = s->other;
-
-	if (g->weight != 1 || !sums || sums->squeezed_cpus || g->imbalance || g->balance_cpu == b->dst_cpu ||
-	    !mask_test(&b->cpus, g->balance_cpu))
-		return 0;
-	st->util = sums->util;
-	st->runnable = sums->runnable;
-	st->capacity = nonzero(g->capacity);
-	st->nr = sums->nr;
-	st->weight = 1;
-	st->overutilized = sums->overutilized_cpus != 0;
-	if (sums->h_nr && (s->busiest->type != group_overloaded || st->nr > 1)) {
-		if (s->busiest->type == group_has_spare || lb_is_overloaded(sys, b, st))
-			return 0;
-		if (s->busiest->type <= group_fully_busy && !lb_has_capacity(sys, b, st))
-			return 0;
-	}
-	b->group_cpus++;
-	s->status |= (sums->crowded_cpus ? SG_OVERLOAD : 0) | (st->overutilized ? SG_OVERUTILIZED : 0);
-	s->total_load += sums->load;
-	s->total_capacity += st->capacity;
-	s->total_util += st->util;
-	return 1;
-}
-
 /* g, in s->other, which has a fair task, is busier than the busiest so far. */
 static u32 pick_busiest(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
 			const struct fg_group *g)
@@ -202,34 +161,38 @@ static void set_type(const struct fg_sys *sys, const struct fg_balance *b, const
 }
 
 /*
- * The busiest group in b->busiest, and statistics of it, of the local group and of all. Whether tasks are to be moved to
- * dst's cache is decided by what the pass before recorded of the group.
+ * g into the statistics. Whether tasks are to be moved to dst's cache is decided by what the pass before recorded of the
+ * group.
  */
+static void look_at_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g)
+{
+	if (sd_stats_group(sys, b, s, g)) {
+		set_type(sys, b, g, s->local);
+		record_llc_stats(sys, b, g, s->local);
+		return;
+	}
+	if (is_out_of_question(s)) {
+		record_llc_stats(sys, b, g, s->other);
+		return;
+	}
+	look_at_siblings(sys, b, s, g);
+	s->other->llc = group_wants_llc_of_dst(sys, b, g, s->other) != 0;
+	set_type(sys, b, g, s->other);
+	record_llc_stats(sys, b, g, s->other);
+	if (pick_busiest(sys, b, s, g))
+		sd_stats_take(b, s, g);
+}
+
+/* The busiest group in b->busiest, and statistics of it, of the local group and of all. */
 static void update_sd_lb_stats(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
 {
-	u32 plain = only_sums_count(sys, b);
 	struct fg_group *g;
 
 	sd_stats_begin(sys, b, s);
-	for_each_group(g, b->sd)
-	{
-		if (plain && sd_stats_pass_over(sys, b, s, g))
-			continue;
-		if (sd_stats_group(sys, b, s, g)) {
-			set_type(sys, b, g, s->local);
-			record_llc_stats(sys, b, g, s->local);
-			continue;
-		}
-		if (is_out_of_question(s)) {
-			record_llc_stats(sys, b, g, s->other);
-			continue;
-		}
-		look_at_siblings(sys, b, s, g);
-		s->other->llc = group_wants_llc_of_dst(sys, b, g, s->other) != 0;
-		set_type(sys, b, g, s->other);
-		record_llc_stats(sys, b, g, s->other);
-		if (pick_busiest(sys, b, s, g))
-			sd_stats_take(b, s, g);
+	if (ring_suffices(sys, b)) {
+		look_at_ring(sys, b, s);
+	} else {
+		for_each_group(g, b->sd) look_at_group(sys, b, s, g);
 	}
 	sd_stats_end(sys, b, s);
 }

@@ -27,7 +27,7 @@ static u32 has_sibling_excess(const struct fg_sys *sys, const struct fg_balance 
 {
 	const struct fg_domain *child = b->sd->child;
 
-	return child && (child->flags & FG_SD_PREFER_SIBLING) && lb_has_capacity(sys, b, s->local) &&
+	return child && (child->flags & FG_SD_PREFER_SIBLING) && lb_has_capacity(sys, b->sd->imbalance_pct, s->local) &&
 	       s->other->h_nr > s->local->h_nr + 1;
 }
 
@@ -35,7 +35,8 @@ static u32 has_sibling_excess(const struct fg_sys *sys, const struct fg_balance 
 static u32 can_take_misfit(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
 			   const struct fg_group *g)
 {
-	return fits_capacity(g->max_capacity, b->sd->groups->max_capacity) && lb_has_capacity(sys, b, s->local);
+	return fits_capacity(g->max_capacity, b->sd->groups->max_capacity) &&
+	       lb_has_capacity(sys, b->sd->imbalance_pct, s->local);
 }
 
 /* On asymmetric domains g is skipped if its CPUs are bigger and not crowded, or if its misfit is the smaller one. */
@@ -94,7 +95,8 @@ static noinline void look_at_group_old(const struct fg_sys *sys, struct fg_balan
 	struct sg_lb_stats *st = is_local ? s->local : s->other;
 
 	st->avg_load = st->load * FG_CAPACITY_SCALE / st->capacity;
-	st->no_capacity = lb_is_overloaded(sys, b, st) || (!is_local && has_sibling_excess(sys, b, s));
+	st->no_capacity =
+		lb_is_overloaded(sys, b->sd->imbalance_pct, st) || (!is_local && has_sibling_excess(sys, b, s));
 	st->type = classify_old(g, st);
 	if (!is_local && pick_busiest_old(sys, b, s, g))
 		sd_stats_take(b, s, g);
@@ -122,7 +124,7 @@ static u32 decide_old(const struct fg_sys *sys, const struct fg_balance *b, cons
 		return FG_BALANCE_RULE_ASYM;
 	if (busiest->type == group_imbalanced)
 		return FG_BALANCE_RULE_IMBALANCED;
-	if (b->kind != FG_CPU_NOT_IDLE && busiest->no_capacity && lb_has_capacity(sys, b, local))
+	if (b->kind != FG_CPU_NOT_IDLE && busiest->no_capacity && lb_has_capacity(sys, b->sd->imbalance_pct, local))
 		return FG_BALANCE_RULE_NO_CAPACITY;
 	if (busiest->type == group_misfit_task)
 		return FG_BALANCE_RULE_MISFIT;

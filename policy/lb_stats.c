@@ -288,24 +288,24 @@ static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, s
 	s->avg_load = s->total_load * FG_CAPACITY_SCALE / nonzero(s->total_capacity);
 }
 
-static u32 runnable_exceeds(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st)
+static u32 runnable_exceeds(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st)
 {
-	return feat(sys, FG_RUNNABLE_CLASS) && st->capacity * b->sd->imbalance_pct < st->runnable * 100;
+	return feat(sys, FG_RUNNABLE_CLASS) && st->capacity * imbalance_pct < st->runnable * 100;
 }
 
-static u32 lb_is_overloaded(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st)
+static u32 lb_is_overloaded(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st)
 {
 	/* v7.1: with clamps, a group may have more to do than it has capacity for. */
 	if (feat(sys, FG_OVERLOAD_NEEDS_OU) && sys->eas && !st->overutilized)
 		return 0;
 	if (st->nr <= st->weight)
 		return 0;
-	return st->capacity * 100 < st->util * b->sd->imbalance_pct || runnable_exceeds(sys, b, st);
+	return st->capacity * 100 < st->util * imbalance_pct || runnable_exceeds(sys, imbalance_pct, st);
 }
 
-static u32 lb_has_capacity(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st)
+static u32 lb_has_capacity(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st)
 {
 	if (st->nr < st->weight)
 		return 1;
-	return !runnable_exceeds(sys, b, st) && st->capacity * 100 > st->util * b->sd->imbalance_pct;
+	return !runnable_exceeds(sys, imbalance_pct, st) && st->capacity * 100 > st->util * imbalance_pct;
 }

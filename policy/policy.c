@@ -50,6 +50,7 @@
 #include "lb_cache.c"
 #include "lb_stats.c"
 #include "lb_amount.c"
+#include "lb_ring.c"
 #include "lb_busiest.c"
 #include "lb_old.c"
 #include "lb_queue.c"

@@ -43,14 +43,35 @@ pub(crate) struct Sums {
     pub own: Vec<FgSums>,
     /// By domain: whether it has such groups.
     pub domains: Vec<bool>,
+    /// The rings of single CPUs among them.
+    pub rings: Slab<FgRing>,
+    /// By CPU: its groups in these.
+    pub in_rings: Vec<Box<[RingGroup]>>,
     /// Global state that all contributions depend on, as of the last update: `uclamp_used` and `eas` of the system.
     pub terms: (u8, u32),
+}
+
+/// A group of one CPU in one of [`Sums::rings`].
+#[derive(Clone)]
+pub(crate) struct RingGroup {
+    pub ring: usize,
+    pub group: usize,
+    /// As of the last update.
+    pub place: FgRingPlace,
 }
 
 impl Sums {
     /// Sums for a system without such groups.
     pub fn none() -> Sums {
-        Sums { kept: Slab::new(Vec::new()), of_cpu: Vec::new(), own: Vec::new(), domains: Vec::new(), terms: (0, 0) }
+        Sums {
+            kept: Slab::new(Vec::new()),
+            of_cpu: Vec::new(),
+            own: Vec::new(),
+            domains: Vec::new(),
+            rings: Slab::new(Vec::new()),
+            in_rings: Vec::new(),
+            terms: (0, 0),
+        }
     }
 }
 

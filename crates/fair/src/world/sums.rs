@@ -3,14 +3,15 @@
 //! A pass over all nodes of a large machine, or over the CPUs of a large cache, reads every CPU, although hardly any has
 //! changed since the last pass. So
 //! [`Cpus`](super::cpus::Cpus) marks the run queues that were touched. Before a pass those are read once, and the
-//! difference is added to the sums of their groups. No decision depends on it: `audit_sums` and the tests below check
-//! that.
+//! difference is added to the sums of their groups. In rings of single CPUs it is then noted what each can be to a pass
+//! (`fg_ring`), which looks only at those that may be the busiest. No decision depends on it: `audit_sums` and the tests
+//! below check that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_machine::{CpuId, CpuMask};
 
-use super::slabs::{Sums, World};
+use super::slabs::{RingGroup, Sums, World};
 use crate::ffi::*;
 use crate::storage::Slab;
 
@@ -38,18 +39,58 @@ impl World {
             ids.entry(self.groups[*group].span).or_insert(next);
         }
         let nr_cpus = self.cpus.len();
+        let (rings, in_rings) = self.link_rings(&kept);
         let around = |cpu: usize| ids.iter().filter(move |(span, _)| span.test(cpu as CpuId)).map(|(_, id)| *id);
         self.sums = Sums {
             kept: Slab::new(vec![FgSums::zeroed(); ids.len()]),
             of_cpu: (0..nr_cpus).map(|cpu| around(cpu).collect()).collect(),
             own: vec![FgSums::zeroed(); nr_cpus],
             domains: kept.iter().map(|groups| !groups.is_empty()).collect(),
+            rings,
+            in_rings,
             terms: self.terms(),
         };
         for group in large {
             let id = ids[&self.groups[group].span];
             self.groups[group].sums = self.sums.kept.ptr(id);
         }
+    }
+
+    /// Links the domains whose groups are many single CPUs to rings; `kept`: by domain the groups whose sums are kept.
+    /// Returns the rings, and by CPU its groups in them.
+    fn link_rings(&mut self, kept: &[Vec<usize>]) -> (Slab<FgRing>, Vec<Box<[RingGroup]>>) {
+        let mut in_rings = vec![Vec::new(); self.cpus.len()];
+        // The rings of groups by their first one, and imbalance_pct, on which classes depend.
+        let mut ids = BTreeMap::<(usize, u32), usize>::new();
+        let of_domain: Vec<Option<usize>> = (0..self.domains.len())
+            .map(|sd| {
+                let single = |group: &usize| self.groups[*group].weight == 1;
+                let first = kept[sd].iter().min().filter(|_| kept[sd].iter().all(single))?;
+                let key = (*first, self.domains[sd].imbalance_pct);
+                let next = ids.len();
+                let ring = *ids.entry(key).or_insert(next);
+                if ring == next {
+                    for group in kept[sd].iter().copied() {
+                        let of_cpu: &mut Vec<RingGroup> = &mut in_rings[self.groups[group].balance_cpu as usize];
+                        let place = FgRingPlace { imbalance_pct: key.1, ..FgRingPlace::zeroed() };
+                        of_cpu.push(RingGroup { ring, group, place });
+                    }
+                }
+                Some(ring)
+            })
+            .collect();
+        let mut rings = Slab::new(vec![FgRing::zeroed(); ids.len()]);
+        for (cpu, groups) in in_rings.iter().enumerate() {
+            for in_ring in groups {
+                let ring = &mut rings[in_ring.ring];
+                ring.of_class[FG_RING_NONE as usize].set(cpu as CpuId);
+                ring.group[cpu] = self.groups.ptr(in_ring.group);
+            }
+        }
+        for (sd, ring) in of_domain.into_iter().enumerate() {
+            self.domains[sd].ring = ring.map_or(std::ptr::null_mut(), |ring| rings.ptr(ring));
+        }
+        (rings, in_rings.into_iter().map(Vec::into_boxed_slice).collect())
     }
 
     fn terms(&self) -> (u8, u32) {
@@ -78,6 +119,25 @@ impl World {
         for id in &self.sums.of_cpu[cpu] {
             change(&mut self.sums.kept[*id], &was, &now);
         }
+        for at in 0..self.sums.in_rings[cpu].len() {
+            let place = self.ring_place_of(&self.sums.in_rings[cpu][at], &now);
+            let in_ring = &mut self.sums.in_rings[cpu][at];
+            let ring = &mut self.sums.rings[in_ring.ring];
+            change(&mut ring.sums, &was, &now);
+            ring.capacity = ring.capacity + place.capacity - in_ring.place.capacity;
+            ring.of_class[in_ring.place.class as usize].clear(cpu as CpuId);
+            ring.of_class[place.class as usize].set(cpu as CpuId);
+            ring.rank[cpu] = place.rank;
+            in_ring.place = place;
+        }
+    }
+
+    /// Where a CPU with these sums stands in a ring.
+    fn ring_place_of(&self, at: &RingGroup, sums: &FgSums) -> FgRingPlace {
+        let FgGroup { capacity, imbalance, .. } = self.groups[at.group];
+        let mut place = FgRingPlace { capacity: capacity.max(1), imbalance, ..at.place };
+        self.ring_place(sums, &mut place);
+        place
     }
 
     fn sums_of_cpu(&self, cpu: usize) -> FgSums {
@@ -92,7 +152,30 @@ impl World {
         let untouched = kept().filter(|cpu| !self.cpus.touched().test(*cpu as CpuId));
         match untouched.into_iter().find(|cpu| numbers(&self.sums_of_cpu(*cpu)) != numbers(&self.sums.own[*cpu])) {
             Some(cpu) => Err(format!("CPU {cpu} has changed, but is not marked for an update of its groups' sums")),
-            None => self.audit_groups(),
+            None => self.audit_groups().and_then(|()| self.audit_rings()),
+        }
+    }
+
+    /// Checks that rings know of each CPU that is not marked what it is.
+    fn audit_rings(&self) -> Result<(), String> {
+        let current = self.terms() == self.sums.terms;
+        for (cpu, groups) in self.sums.in_rings.iter().enumerate().filter(|_| current) {
+            for at in groups.iter().filter(|_| !self.cpus.touched().test(cpu as CpuId)) {
+                let (ring, was) = (&self.sums.rings[at.ring], &at.place);
+                let now = self.ring_place_of(at, &self.sums.own[cpu]);
+                let noted = ring.of_class[was.class as usize].test(cpu as CpuId) && ring.rank[cpu] == was.rank;
+                if (now.class, now.rank, now.capacity) != (was.class, was.rank, was.capacity) || !noted {
+                    return Err(format!(
+                        "the group of CPU {cpu} has changed, but is not marked for an update of its ring"
+                    ));
+                }
+            }
+        }
+        let added = |ring: usize| self.sums.in_rings.iter().flatten().filter(move |at| at.ring == ring);
+        let capacity = |ring: usize| added(ring).map(|at| at.place.capacity).sum::<u64>();
+        match (0..self.sums.rings.len()).find(|ring| self.sums.rings[*ring].capacity != capacity(*ring)) {
+            Some(ring) => Err(format!("the capacity of ring {ring} is not that of its CPUs")),
+            None => Ok(()),
         }
     }
 
@@ -280,6 +363,7 @@ mod tests {
         ] {
             let (mut keeps, mut looks) = (world(machine, scheduler), world(machine, scheduler));
             (0..looks.groups.len()).for_each(|group| looks.groups[group].sums = std::ptr::null_mut());
+            (0..looks.domains.len()).for_each(|sd| looks.domains[sd].ring = std::ptr::null_mut());
             for round in 0..4_000 {
                 for change in 0..draw(round, Purpose::Program, 0, 1) % 6 {
                     disturb(&mut keeps, &mut Dice(round, 100 * change));
@@ -310,5 +394,23 @@ mod tests {
         world.audit_sums().unwrap();
         world.sums.kept[0].squeezed_cpus += 1;
         assert!(world.audit_sums().is_err_and(|what| what.starts_with("sums 0 ")));
+    }
+
+    #[test]
+    fn a_change_of_a_ring_of_which_nobody_tells_is_noticed() {
+        let mut world = world("one cache", "v6.12");
+        let sd = world.chain(0)[0];
+        world.renew_sums(sd);
+        world.audit_sums().unwrap();
+        let in_ring = world.sums.in_rings[17][0].clone();
+        world.groups[in_ring.group].capacity -= 1;
+        assert!(world.audit_sums().is_err_and(|what| what.starts_with("the group of CPU 17 ")));
+        world.renew_cpu(17);
+        world.audit_sums().unwrap();
+        world.sums.rings[in_ring.ring].rank[17] += 1;
+        assert!(world.audit_sums().is_err_and(|what| what.starts_with("the group of CPU 17 ")));
+        world.renew_cpu(17);
+        world.sums.rings[in_ring.ring].capacity += 1;
+        assert!(world.audit_sums().is_err_and(|what| what.starts_with("the capacity of ring 0 ")));
     }
 }
