@@ -107,7 +107,7 @@ macro_rules! structs {
         $(unsafe impl Struct for $name {})*
     };
 }
-structs!(FgSys FgTg FgTgCpu FgCpu FgDomain FgGroup FgSums FgLlc FgCluster FgRoot FgOpp FgEm FgPd FgSugov FgTask FgProcess FgCacheTime CpuMask u32);
+structs!(FgSys FgTg FgTgCpu FgCpu FgDomain FgGroup FgSums FgRing FgLlc FgCluster FgRoot FgOpp FgEm FgPd FgSugov FgTask FgProcess FgCacheTime CpuMask u32);
 
 // SAFETY: a slab owns its elements as a Vec would; their pointers are as `Struct` promises.
 unsafe impl<T: Struct> Send for Slab<T> {}
