@@ -1,5 +1,7 @@
 //! The one in-memory machine object. Everything that needs a topology derives it from here.
 
+use std::collections::BTreeMap;
+
 use crate::{Caches, CpuId, CpuMask, Thermal};
 
 /// A machine: what the hardware is. CPU ids are dense, `cpus[i].id == i`.
@@ -435,10 +437,25 @@ impl Machine {
     /// The distances that occur between two CPUs of this machine, nearest first; always starts with `Same`.
     pub fn distances(&self) -> Vec<Distance> {
         let mut seen = [false; Distance::COUNT];
-        for a in 0..self.nr_cpus() as CpuId {
-            (0..self.nr_cpus() as CpuId).for_each(|b| seen[self.distance(a, b) as usize] = true);
+        seen[Distance::Smt as usize] = self.has_smt();
+        let cpus = self.cpus_of_places();
+        for a in &cpus {
+            cpus.iter().for_each(|b| seen[self.distance(*a, *b) as usize] = true);
         }
         Distance::ALL.into_iter().filter(|d| seen[*d as usize]).collect()
+    }
+
+    /// Of the CPUs of the same cluster, cache, node and package the first, and one on another core: but for siblings, all
+    /// others are as far from each CPU as one of these.
+    fn cpus_of_places(&self) -> Vec<CpuId> {
+        let mut places = BTreeMap::<_, (CpuId, Option<CpuId>)>::new();
+        for c in &self.cpus {
+            let (first, other) = places.entry((c.cluster, c.llc, c.node, c.package)).or_insert((c.id, None));
+            if c.core != self.cpus[*first as usize].core {
+                other.get_or_insert(c.id);
+            }
+        }
+        places.into_values().flat_map(|(first, other)| [Some(first), other]).flatten().collect()
     }
 
     /// Top frequency of a CPU, kHz.

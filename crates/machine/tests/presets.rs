@@ -1,5 +1,7 @@
 //! The machines that come with the program.
 
+use std::collections::BTreeSet;
+
 use fairground_machine::{presets, Distance, Machine, SoftCost, Source};
 
 fn preset(name: &str) -> Machine {
@@ -69,6 +71,18 @@ fn epyc_has_every_distance_of_a_server() {
     let distances = [Distance::Same, Distance::Smt, Distance::Llc, Distance::Node, Distance::Remote];
     assert_eq!(machine.distances(), distances);
     assert_eq!(machine.type_of(0).smt_throughput, [1000, 1250]);
+}
+
+/// Found by other means than by all pairs of CPUs.
+#[test]
+fn the_distances_of_a_machine_are_those_of_its_pairs_of_cpus() {
+    for name in presets() {
+        let machine = preset(name);
+        let cpus = 0..machine.nr_cpus() as u32;
+        let pairs = cpus.clone().flat_map(|a| cpus.clone().map(move |b| (a, b)));
+        let expected: BTreeSet<Distance> = pairs.map(|(a, b)| machine.distance(a, b)).collect();
+        assert_eq!(machine.distances(), Vec::from_iter(expected), "{name}");
+    }
 }
 
 #[test]

@@ -40,10 +40,11 @@ impl World {
         }
         let nr_cpus = self.cpus.len();
         let (rings, in_rings) = self.link_rings(&kept);
-        let around = |cpu: usize| ids.iter().filter(move |(span, _)| span.test(cpu as CpuId)).map(|(_, id)| *id);
+        let mut of_cpu = vec![Vec::new(); nr_cpus];
+        ids.iter().for_each(|(span, id)| span.iter().for_each(|cpu| of_cpu[cpu as usize].push(*id)));
         self.sums = Sums {
             kept: Slab::new(vec![FgSums::zeroed(); ids.len()]),
-            of_cpu: (0..nr_cpus).map(|cpu| around(cpu).collect()).collect(),
+            of_cpu: of_cpu.into_iter().map(Vec::into_boxed_slice).collect(),
             own: vec![FgSums::zeroed(); nr_cpus],
             domains: kept.iter().map(|groups| !groups.is_empty()).collect(),
             rings,

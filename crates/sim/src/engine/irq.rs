@@ -162,7 +162,7 @@ impl Engine {
         let polled = self.is_polling(to);
         let costs = &self.machine.costs;
         let table = if polled { &costs.line_ns } else { &costs.ipi_ns };
-        let flight = table[self.distance_of(from, to) as usize].max(1);
+        let flight = table[self.machine.distance(from, to) as usize].max(1);
         self.queue.push(sent.max(self.now) + flight, EngineEvent::Ipi { to, ipi, polled });
     }
 

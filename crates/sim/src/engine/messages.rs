@@ -114,7 +114,7 @@ impl Engine {
 
     /// How long a reader that wants `want` bytes will hold the mutex of a pipe, ns, waits for a link not included.
     fn reading_ns(&mut self, cpu: CpuId, id: ObjId, want: u32) -> u64 {
-        let price = |from: CpuId, n: u64| self.machine.costs.line_ns[self.distance_of(from, cpu) as usize] * n;
+        let price = |from: CpuId, n: u64| self.machine.costs.line_ns[self.machine.distance(from, cpu) as usize] * n;
         let Obj::Pipe(pipe) = &self.objects[id as usize] else { unreachable!("validated: object {id} is a pipe") };
         let (bytes, parts) = pipe.readable(want);
         let data_ns: u64 = parts.map(|(from, n)| price(from, n)).sum();
@@ -279,7 +279,7 @@ impl Engine {
             other => unreachable!("validated: object {id} is not {other:?}"),
         };
         if let Some(writer) = taken.writer {
-            let message_ns = self.machine.costs.message_ns[self.distance_of(writer, cpu) as usize];
+            let message_ns = self.machine.costs.message_ns[self.machine.distance(writer, cpu) as usize];
             self.env.lines.traffic.message_ns += message_ns;
             taken.stall_ns += message_ns;
         }

@@ -51,7 +51,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use fairground_machine::{CpuId, CpuMask, Distance, Machine, SoftCost};
+use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_workload::{Cpusets, Mark, SpecId, Workload, MAX_DURATION_NS, MAX_TASKS};
 use serde::{Deserialize, Serialize};
 
@@ -218,8 +218,6 @@ pub struct Engine {
     asked_opp: Vec<u32>,
     /// The time of that request, by the clock of the CPU that made it; by domain.
     asked_at: Vec<Time>,
-    /// Distance between CPUs a and b of n: `distance[a * n + b]`.
-    distance: Vec<u8>,
     /// Work of each [`SoftCost`], work ns x 2^20.
     soft_q20: [u64; SoftCost::COUNT],
     /// Spread of a task's software steps, share of the price x 2^20.
@@ -272,7 +270,6 @@ impl Engine {
     pub fn new(machine: Arc<Machine>, workload: Arc<Workload>, sched: Box<dyn Scheduler>, config: Config) -> Self {
         let n = machine.nr_cpus();
         let nr = n as CpuId;
-        let distance = (0..nr).flat_map(|a| (0..nr).map(move |b| (a, b))).map(|(a, b)| machine.distance(a, b) as u8);
         let opp = machine.freq_domains.iter().map(|d| match config.governor {
             Governor::Performance => d.opps.len() as u32 - 1,
             Governor::Powersave | Governor::Schedutil => 0,
@@ -303,7 +300,6 @@ impl Engine {
             asked_at: vec![0; opp.len()],
             opp,
             at_top,
-            distance: distance.collect(),
             cache_model: CacheModel::new(&machine),
             jitter_q20: (machine.costs.jitter * (1u64 << 20) as f64) as u64,
             soft_q20: machine.costs.soft_ns.map(|ns| (ns * (1u64 << 20) as f64) as u64),
@@ -788,10 +784,6 @@ impl Engine {
 
     fn fail_livelock(&mut self, what: String) {
         self.fail(SimError::Livelock { at: self.now, what });
-    }
-
-    fn distance_of(&self, a: CpuId, b: CpuId) -> Distance {
-        Distance::ALL[self.distance[a as usize * self.cpus.len() + b as usize] as usize]
     }
 
     /// Time that `n` modified cache lines take to come from the CPU `from`, ns.
