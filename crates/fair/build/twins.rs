@@ -99,6 +99,9 @@ fn fields(out: &mut String, s: &Struct) {
         };
         let name = rust_name(&m.name);
         let field = match m.kind {
+            Kind::Array(..) if kind == "Mask" => {
+                format!("Field::List(self.{name}.iter_mut().map(Field::Mask).collect())")
+            }
             Kind::Array(..) => format!("Field::List(self.{name}.iter_mut().map(|x| Field::{kind}(x)).collect())"),
             Kind::Value(_) | Kind::Function(_) => format!("Field::{kind}(&mut self.{name})"),
         };
