@@ -93,7 +93,7 @@ fn a_broken_tree_fails_with_the_reason_and_nothing_else_does() {
     what_does_not_compile_is_told_by_the_users_own_file_and_line(&bench);
     a_function_of_another_name_is_not_observable_and_all_else_works(&bench);
     machines_and_tick_rates_that_a_kernel_was_not_built_for_are_refused(&bench);
-    a_tree_from_before_v5_11_is_told_what_it_lacks(&bench);
+    a_tree_from_before_v5_8_is_told_what_it_lacks(&bench);
 }
 
 fn each_failure_ends_its_own_runs_and_no_others(bench: &Bench) {
@@ -209,17 +209,12 @@ fn what_does_not_compile_is_told_by_the_users_own_file_and_line(bench: &Bench) {
     assert!(!stale(bench.run(words)));
 }
 
-fn a_tree_from_before_v5_11_is_told_what_it_lacks(bench: &Bench) {
-    let new = "(*select_task_rq)(struct task_struct *p, int task_cpu, int flags);";
-    bench.edit(
-        "kernel/sched/sched.h",
-        new,
-        "(*select_task_rq)(struct task_struct *p, int task_cpu, int sd_flag, int flags);",
-    );
+fn a_tree_from_before_v5_8_is_told_what_it_lacks(bench: &Bench) {
+    bench.edit("kernel/sched/smp.h", "extern void sched_ttwu_pending(void *arg);", "");
     let ran = bench.build("--name mine");
     let said = flat(&ran.stderr);
     assert_eq!(ran.code, 2);
-    for part in ["cannot be built; it lacks: select_task_rq() of a scheduling class with wake flags", "(v5.11)"] {
+    for part in ["cannot be built; it lacks: one queue for remote calls and wakeups (v5.8)", "sched_ttwu_pending()"] {
         assert!(said.contains(part), "no {part:?} in {said}");
     }
 }
