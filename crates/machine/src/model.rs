@@ -352,17 +352,47 @@ pub struct Figure {
     pub value: String,
     /// Where the value comes from.
     pub source: Source,
+    /// The spread that the file states, at least 1; none: that of its class and kind ([`Figure::doubt`]).
+    pub spread: Option<f64>,
 }
 
 /// Where a figure comes from, by its kind of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A published or measured source, expanded from the file's `sources` table.
-    Published(String),
+    /// A published or measured source, expanded from the file's `sources` table, and its class.
+    Published(SourceClass, String),
     /// Estimated; holds the reasoning.
     Estimate(String),
     /// Fitted to the named baseline cell (design decision 6).
     Fitted(String),
+}
+
+/// How those who published a figure came to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceClass {
+    /// Measured on this machine or on the same part.
+    Measured,
+    /// A vendor's or a kernel's setting: device trees, firmware tables, drivers.
+    Declared,
+    /// A nominal value of a data sheet or a review.
+    Datasheet,
+}
+
+impl SourceClass {
+    /// All classes.
+    pub const ALL: [SourceClass; 3] = [SourceClass::Measured, SourceClass::Declared, SourceClass::Datasheet];
+
+    /// The class of a source whose file states none.
+    pub const UNSTATED: SourceClass = SourceClass::Datasheet;
+
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceClass::Measured => "measured",
+            SourceClass::Declared => "declared",
+            SourceClass::Datasheet => "datasheet",
+        }
+    }
 }
 
 impl Machine {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Cache, CpuMask, Distance, IdleScope, Machine, Opp, SoftCost, Source};
+use crate::{Cache, CpuMask, Distance, Figure, IdleScope, Machine, Opp, SoftCost, Source};
 
 /// Groups shown before the rest is only counted.
 const GROUPS_SHOWN: usize = 8;
@@ -149,9 +149,12 @@ impl Machine {
 
     fn show_figures(&self) -> String {
         let width = self.figures.iter().map(|f| f.path.len()).max().unwrap_or(0);
-        let mut out = String::from("Figures and their sources\n");
+        let mut out = String::from("Figures; class and spread, the factor within which two thirds lie; sources\n");
         for figure in &self.figures {
-            let _ = writeln!(out, "  {:<width$}  {}  [{}]", figure.path, figure.value, figure.source);
+            let Figure { path, value, source, .. } = figure;
+            let doubt = figure.doubt();
+            let spread = if doubt.spread == 1.0 { "exact".into() } else { doubt.spread.to_string() };
+            let _ = writeln!(out, "  {path:<width$}  {value}  {} {spread}  [{source}]", source.class());
         }
         out
     }
@@ -161,7 +164,7 @@ impl Machine {
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Source::Published(source) => f.write_str(source),
+            Source::Published(_, source) => f.write_str(source),
             Source::Estimate(reason) if reason.is_empty() => f.write_str("estimate"),
             Source::Estimate(reason) => write!(f, "estimate: {reason}"),
             Source::Fitted(cell) => write!(f, "fitted: {cell}"),

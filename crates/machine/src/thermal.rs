@@ -98,6 +98,17 @@ impl Thermal {
     }
 }
 
+impl Thermal {
+    /// Raises the capacities of nodes that would lose more than `most` of their excess temperature in a step.
+    pub(crate) fn soften(&mut self, most: f64) {
+        for i in 0..self.nodes.len() {
+            let least = self.conductance(i) * self.step_ns as f64 / 1e9 / most;
+            // A little more, for rounding.
+            self.nodes[i].j_per_k = self.nodes[i].j_per_k.max(least * 1.000_001);
+        }
+    }
+}
+
 /// How [`crate::Machine::perturbed`] changes a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Perturbation {

@@ -1,6 +1,7 @@
 //! All tests of the crate from outside: one program, which is linked once.
 
 mod capture;
+mod doubt;
 mod presets;
 mod refused;
 mod reports;

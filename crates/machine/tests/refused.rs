@@ -321,7 +321,23 @@ fn duplicate_names_are_refused_where_the_second_stands() {
     let message = refusal(&edited("hikey", "[costs]", "[cpu_type.Cortex-A53]\n[costs]"));
     assert!(message.contains("m.toml:") && message.contains("Cortex-A53"), "{message}");
     refused("hikey", "cpus = 8", "cpus = 8\ncpus = 9", "cpus = 9", &["duplicate key `cpus`"]);
-    refused("hikey", "[sources]", "[sources]\nK = \"x\"", "K = \"Linux", &["duplicate key `K`"]);
+    refused("hikey", "[sources]", "[sources]\nK = \"x\"", "K = { text", &["duplicate key `K`"]);
+}
+
+#[test]
+fn a_doubt_that_cannot_be_is_refused() {
+    let of = |spread: &str| format!("source = \"estimate: lmbench exec less fork\", spread = {spread} }}");
+    let exec = "source = \"estimate: lmbench exec less fork\" }";
+    for (spread, problem) in [("0.9", "a spread of 0.9"), ("11", "a spread of 11"), ("\"x\"", "expected a number")] {
+        refused("hikey960", exec, &of(spread), "exec = {", &["costs.soft.exec.spread", problem]);
+    }
+    let told = "residency = { us = 1, source = \"PSCI\"";
+    refused("hikey960", told, &format!("{told}, spread = 2"), told, &["never drawn", "leave `spread` out"]);
+    let class = |text: &str| text.replace("declared", "declred");
+    let k = preset_text("hikey960").unwrap().lines().find(|line| line.starts_with("K = ")).unwrap();
+    refused("hikey960", k, &class(k), "K = {", &["sources.K.class", "unknown class `declred`", "`declared`"]);
+    refused("hikey960", k, "K = { text = \"x\" }", "K = {", &["missing key `class`"]);
+    refused("hikey960", k, "K = 7", "K = 7", &["expected a string or a table, found an integer"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{
     Caches, Cluster, Costs, Cpu, CpuId, CpuMask, CpuType, Distance, Figure, FreqDomain, IdleState, Machine, Opp,
-    Source, NODE_RECLAIM_DISTANCE,
+    Source, SourceClass, NODE_RECLAIM_DISTANCE,
 };
 
 use super::clocks::Clock;
@@ -110,7 +110,7 @@ fn name_apart(kinds: &mut [Kind]) {
 
 /// What a figure rests on.
 fn published(place: &str) -> Source {
-    Source::Published(place.into())
+    Source::Published(SourceClass::Declared, place.into())
 }
 
 struct Parts<'a> {
@@ -123,7 +123,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     /// States where the figure at `path` is from; its value is restated at the end.
     fn state(&mut self, path: String, source: Source) {
-        self.figures.push(Figure { path, value: String::new(), source });
+        self.figures.push(Figure { path, value: String::new(), source, spread: None });
     }
 
     /// The lender's core that stands for that of a CPU.

@@ -105,7 +105,8 @@ impl<'a> Lender<'a> {
         let mut costs = self.machine.costs.clone();
         let from = Source::Estimate(format!("from {}", self.name()));
         let theirs = self.machine.figures.iter().filter(|figure| figure.path.starts_with("costs."));
-        let mut figures: Vec<Figure> = theirs.map(|figure| Figure { source: from.clone(), ..figure.clone() }).collect();
+        let mut figures: Vec<Figure> =
+            theirs.map(|figure| Figure { source: from.clone(), spread: None, ..figure.clone() }).collect();
         let round = Costs::plausible();
         let tables = [
             ("ipi", &mut costs.ipi_ns, round.ipi_ns),
@@ -129,7 +130,7 @@ impl<'a> Lender<'a> {
                     figures.retain(|figure| figure.path != path);
                 } else if !known.contains(&distance) {
                     let source = Source::Estimate(format!("a round figure, {} has no such distance", self.name()));
-                    figures.push(Figure { path, value: String::new(), source });
+                    figures.push(Figure { path, value: String::new(), source, spread: None });
                     table[distance as usize] = lent[distance as usize];
                 }
                 nearer = table[distance as usize];

@@ -1,6 +1,6 @@
 //! The captured hardware, before another machine lends the missing figures.
 
-use crate::{CpuId, Source};
+use crate::{CpuId, Source, SourceClass};
 
 use super::estimate::Lender;
 use super::kinds::Isa;
@@ -89,7 +89,7 @@ impl Hardware {
         let raw: Vec<u128> = efficiencies.iter().enumerate().map(raw).collect();
         let greatest = raw.iter().copied().max().unwrap_or(1).max(1);
         self.capacity_source = match lender.filter(|_| !are_stated) {
-            None => Source::Published("device tree, capacity-dmips-mhz x top clock".into()),
+            None => Source::Published(SourceClass::Declared, "device tree, capacity-dmips-mhz x top clock".into()),
             Some(lender) => {
                 let name = lender.name();
                 Source::Estimate(format!("from {name}: top clocks; capacity-dmips-mhz from the device tree"))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::Source;
+use crate::{Source, SourceClass};
 
 use super::cpus::Cpus;
 use super::hardware::{Hardware, SYSFS};
@@ -96,6 +96,6 @@ fn capacities(
         notes.add(format!("the greatest cpu_capacity is {top}: all are scaled up, the strongest CPU has 1024"));
     }
     let scaled = |capacity: &Option<i64>| (capacity.unwrap_or(*top) * 1024 / top) as u32;
-    let source = Source::Published("sysfs, devices/system/cpu/cpuN/cpu_capacity".into());
+    let source = Source::Published(SourceClass::Declared, "sysfs, devices/system/cpu/cpuN/cpu_capacity".into());
     Ok((stated.iter().map(scaled).collect(), source))
 }

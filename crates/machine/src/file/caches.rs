@@ -9,6 +9,9 @@ use super::groups::Levels;
 use super::node::{Fields, Node};
 use super::topology::entry_path;
 
+/// Most of a footprint that a draw takes for modified (docs/spec/measured.md, section 2).
+const MODIFIED_DRAWN_MAX: f64 = 0.6;
+
 /// Reads both sections of a machine on which `occurring` distances occur; they stand together or not at all.
 pub(super) fn read(top: &Fields, levels: &Levels, occurring: &[Distance]) -> FileResult<Option<Caches>> {
     let (node, refill) = match (top.get("cache"), top.get("refill")) {
@@ -19,7 +22,7 @@ pub(super) fn read(top: &Fields, levels: &Levels, occurring: &[Distance]) -> Fil
     let all = read_caches(&node, levels)?;
     let fields = refill.table(&["modified", "memory_kib"])?;
     let modified = fields.need("modified")?;
-    let share = modified.figure(&FACTOR, modified.path.clone(), Fit::Never)?;
+    let share = modified.figure_within(&FACTOR, modified.path.clone(), Fit::Never, 0.0..=MODIFIED_DRAWN_MAX)?;
     if share > 1.0 {
         return Err(modified.fault(format!("a share of {share}")).hint("expected 0 to 1, the part of a footprint"));
     }
@@ -56,7 +59,7 @@ fn read_caches(node: &Node, levels: &Levels) -> FileResult<Vec<Cache>> {
 }
 
 fn read_size(node: &Node, path: String) -> FileResult<u32> {
-    let kib = node.figure(&SIZE, path, Fit::Never)?;
+    let kib = node.figure_within(&SIZE, path, Fit::Never, 1.0..=SIZE.max)?;
     if kib < 1.0 {
         return Err(node
             .fault("a cache of no size")

@@ -79,12 +79,14 @@ fn read_rail(node: &Node) -> FileResult<String> {
 
 /// `{ columns = ["MHz", "mW"], rows = [[533, 28.7], ...], source = "..." }`, rising frequency.
 fn read_opps(node: &Node, path: String) -> FileResult<Vec<Opp>> {
-    let fields = node.table(&["columns", "rows", "source"])?;
+    let fields = node.table(&["columns", "rows", "source", "spread"])?;
+    let factor = node.file.drawn_factor(&path);
     let columns = read_columns(&fields.need("columns")?)?;
     let rows = fields.need("rows")?;
     let mut opps: Vec<Opp> = Vec::new();
     for row in rows.elements()? {
         let opp = read_row(&row, &columns)?;
+        let opp = if factor == 1.0 { opp } else { opp.drawn(factor) };
         if let Some(last) = opps.last().filter(|last| last.khz >= opp.khz) {
             let problem = format!("OPPs out of order: {} kHz after {} kHz", opp.khz, last.khz);
             return Err(row.fault(problem).hint("expected rising frequencies, each once"));
@@ -189,6 +191,20 @@ pub(super) fn show_opps(opps: &[Opp]) -> String {
         format!("{} MHz {} mW{}", f64::from(o.khz) / 1000.0, o.active_mw, more.collect::<String>())
     };
     opps.iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+impl Opp {
+    /// Its powers times `factor`, within what a file may state; what the kernel believes stays.
+    fn drawn(&self, factor: f64) -> Opp {
+        let times = |mw: f64| (mw * factor).min(POWER.max);
+        Opp {
+            khz: self.khz,
+            active_mw: times(self.active_mw),
+            model_mw: Some(self.model_mw.unwrap_or(self.active_mw)),
+            wfi_mw: self.wfi_mw.map(times),
+            static_mw: times(self.static_mw),
+        }
+    }
 }
 
 impl Clocks {

@@ -13,6 +13,8 @@ pub(super) const HOP: Quantity = Quantity { units: TIME.units, max: 1e9, whole: 
 
 /// The tables by distance, in the order they are read and written.
 pub(super) const BY_DISTANCE: [&str; 4] = ["ipi", "line", "message", "refill_kib"];
+/// The least scale that is accepted.
+const SCALE_MIN: f64 = 0.001;
 /// The least rate of a link that is accepted, GB/s; a lower one is taken for a mistake.
 const LINK_MIN: f64 = 0.001;
 
@@ -38,8 +40,8 @@ pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
 /// The factor that a fit may turn; 1 if the file has none.
 fn read_scale(fields: &Fields) -> FileResult<f64> {
     let Some(node) = fields.get("scale") else { return Ok(1.0) };
-    let scale = node.figure(&FACTOR, "costs.scale".into(), Fit::Allowed)?;
-    if scale < 0.001 {
+    let scale = node.figure_within(&FACTOR, "costs.scale".into(), Fit::Allowed, SCALE_MIN..=FACTOR.max)?;
+    if scale < SCALE_MIN {
         return Err(node.fault(format!("a scale of {scale}")).hint("expected 0.001 to 1000"));
     }
     Ok(scale)
@@ -48,7 +50,7 @@ fn read_scale(fields: &Fields) -> FileResult<f64> {
 /// The spread of a task's software steps; none if the file has none.
 fn read_jitter(fields: &Fields) -> FileResult<f64> {
     let Some(node) = fields.get("jitter") else { return Ok(0.0) };
-    let jitter = node.figure(&FACTOR, "costs.jitter".into(), Fit::Never)?;
+    let jitter = node.figure_within(&FACTOR, "costs.jitter".into(), Fit::Never, 0.0..=1.0)?;
     if jitter > 1.0 {
         return Err(node.fault(format!("a jitter of {jitter}")).hint("expected 0 to 1, the share of a step's cost"));
     }
@@ -58,7 +60,7 @@ fn read_jitter(fields: &Fields) -> FileResult<f64> {
 /// What the link between two nodes carries; no limit if the file has none.
 fn read_link(fields: &Fields) -> FileResult<Option<f64>> {
     let Some(node) = fields.get("link") else { return Ok(None) };
-    let rate = node.figure(&RATE, "costs.link".into(), Fit::Never)?;
+    let rate = node.figure_within(&RATE, "costs.link".into(), Fit::Never, LINK_MIN..=RATE.max)?;
     if rate < LINK_MIN {
         return Err(node.fault(format!("a link of {rate} GB/s")).hint("at least 1 MB_per_s; left out: no limit"));
     }

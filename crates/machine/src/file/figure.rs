@@ -1,5 +1,8 @@
 //! Figures: a number, its unit and its source, e.g. `{ us = 650, source = "K: hi3660.dtsi" }`.
 
+use std::ops::RangeInclusive;
+
+use crate::doubt::{is_exact, SPREAD_MAX};
 use crate::error::FileResult;
 use crate::suggest;
 use crate::{Figure, Perturbation, Source};
@@ -62,6 +65,12 @@ impl Quantity {
     }
 }
 
+/// `stated` times `factor` within `limits`; what the file states may itself be the limit.
+fn drawn(stated: f64, factor: f64, quantity: &Quantity, limits: &RangeInclusive<f64>) -> f64 {
+    let (least, most) = (limits.start().min(stated), limits.end().max(stated));
+    quantity.in_model((stated * factor).clamp(least, most))
+}
+
 /// Whether a figure may be the result of a fit (design decision 6).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
@@ -72,7 +81,23 @@ pub(super) enum Fit {
 impl<'a> Node<'a> {
     /// This figure in the model's unit; its source is recorded under `path`.
     pub(super) fn figure(&self, quantity: &Quantity, path: String, fit: Fit) -> FileResult<f64> {
-        let (value, shown) = self.quantity(quantity, self.file.perturbation(&path))?;
+        self.figure_within(quantity, path, fit, 0.0..=quantity.max)
+    }
+
+    /// The same, of which draws stay within `limits`, in the model's unit. Values that the file states are not limited.
+    pub(super) fn figure_within(
+        &self,
+        quantity: &Quantity,
+        path: String,
+        fit: Fit,
+        limits: RangeInclusive<f64>,
+    ) -> FileResult<f64> {
+        let (mut value, mut shown) = self.quantity(quantity, self.file.perturbation(&path))?;
+        let factor = self.file.drawn_factor(&path);
+        if factor != 1.0 {
+            value = drawn(value, factor, quantity, &limits);
+            shown = format!("{value} {}", quantity.units[0].0);
+        }
         self.record(path, shown, fit)?;
         Ok(value)
     }
@@ -86,11 +111,11 @@ impl<'a> Node<'a> {
     fn quantity(&self, quantity: &Quantity, turn: Option<Perturbation>) -> FileResult<(f64, String)> {
         let mut found = None;
         for (key, node) in self.entries()? {
-            if key == "source" {
+            if key == "source" || key == "spread" {
                 continue;
             }
             let Some((unit, scale)) = quantity.units.iter().find(|(name, _)| *name == key) else {
-                let valid = quantity.unit_names().chain(["source"]);
+                let valid = quantity.unit_names().chain(["source", "spread"]);
                 return Err(node.fault_at_key(format!("unknown unit `{key}`")).hint(suggest(key, valid)));
             };
             if found.is_some() {
@@ -117,6 +142,11 @@ impl<'a> Node<'a> {
         })
     }
 
+    /// The time that the file states, in whole ns, whatever a draw makes of it.
+    pub(super) fn stated_time(&self, path: &str) -> FileResult<u64> {
+        Ok(self.quantity(&TIME, self.file.perturbation(path))?.0 as u64)
+    }
+
     /// Records the source of this table's figures, which are shown as `value`.
     pub(super) fn record(&self, path: String, value: String, fit: Fit) -> FileResult<()> {
         let source = self.entries()?.into_iter().find(|(key, _)| *key == "source");
@@ -126,8 +156,24 @@ impl<'a> Node<'a> {
             return Err(self.fault("missing key `source`").hint(help));
         };
         let source = source.source(fit)?;
-        self.file.figures.borrow_mut().push(Figure { path, value, source });
+        let spread = self.spread(&path)?;
+        self.file.figures.borrow_mut().push(Figure { path, value, source, spread });
         Ok(())
+    }
+
+    /// `spread = 1.4`, the factor within which two thirds of what the figure may be lie.
+    fn spread(&self, path: &str) -> FileResult<Option<f64>> {
+        let Some((_, node)) = self.entries()?.into_iter().find(|(key, _)| *key == "spread") else { return Ok(None) };
+        let (spread, written) = node.number()?;
+        if !(1.0..=SPREAD_MAX).contains(&spread) {
+            let fault = node.fault(format!("a spread of {written}"));
+            return Err(fault.hint(format!("expected a factor, 1 (certain) to {SPREAD_MAX}: two thirds lie within it")));
+        }
+        if is_exact(path) {
+            let fault = node.fault_at_key("a spread of what is never drawn");
+            return Err(fault.hint("arrangements, clocks and what the kernel is told are exact: leave `spread` out"));
+        }
+        Ok(Some(spread))
     }
 
     /// Evidence: `TAG`, `TAG: detail`, `estimate`, `estimate: reason` or `fitted: cell`.
@@ -144,8 +190,8 @@ impl<'a> Node<'a> {
             }
             ("fitted", Fit::Allowed) => Ok(Source::Fitted(detail.into())),
             _ => match self.file.sources.get(tag) {
-                Some(full) if detail.is_empty() => Ok(Source::Published(full.clone())),
-                Some(full) => Ok(Source::Published(format!("{full}: {detail}"))),
+                Some((class, full)) if detail.is_empty() => Ok(Source::Published(*class, full.clone())),
+                Some((class, full)) => Ok(Source::Published(*class, format!("{full}: {detail}"))),
                 None => {
                     let valid = self.file.sources.keys().map(String::as_str).chain(["estimate", "fitted"]);
                     Err(self.fault(format!("unknown source `{tag}`")).hint(suggest(tag, valid)))

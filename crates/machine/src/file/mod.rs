@@ -20,7 +20,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::error::FileResult;
-use crate::{Costs, Cpu, CpuMask, Machine, Perturbation};
+use crate::{suggest, Costs, Cpu, CpuMask, Machine, Perturbation, SourceClass};
 
 use groups::Levels;
 use node::{Fields, FigurePerturbation, File, Node};
@@ -61,6 +61,13 @@ pub(crate) fn load(file_name: &str, text: &str) -> FileResult<Machine> {
     Ok(load_turned(file_name, text, None)?.0)
 }
 
+/// The same with the factors of a draw, by path.
+pub(crate) fn load_drawn(file_name: &str, text: &str, factors: &BTreeMap<String, f64>) -> FileResult<Machine> {
+    let tree = tree::Tree::parse(file_name, text)?;
+    let file = File { drawn: Some(factors), ..File::new(file_name, text) };
+    Ok(read_file(file, &tree)?.0)
+}
+
 /// The same with one figure turned; and whether there is such a magnitude.
 pub(crate) fn load_turned(
     file_name: &str,
@@ -69,10 +76,13 @@ pub(crate) fn load_turned(
 ) -> FileResult<(Machine, bool)> {
     let tree = tree::Tree::parse(file_name, text)?;
     let turn = turn.map(|(path, turn)| FigurePerturbation { path, turn, met: Cell::new(false) });
-    let mut file = File { turn, ..File::new(file_name, text) };
-    require_format(&Node::root(&file, &tree))?;
-    file.sources = read_sources(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;
-    let mut machine = read_machine(&Node::root(&file, &tree).table(&TOP_KEYS)?)?;
+    read_file(File { turn, ..File::new(file_name, text) }, &tree)
+}
+
+fn read_file<'a>(mut file: File<'a>, tree: &'a tree::Tree) -> FileResult<(Machine, bool)> {
+    require_format(&Node::root(&file, tree))?;
+    file.sources = read_sources(&Node::root(&file, tree).table(&TOP_KEYS)?)?;
+    let mut machine = read_machine(&Node::root(&file, tree).table(&TOP_KEYS)?)?;
     machine.figures = file.figures.into_inner();
     Ok((machine, file.turn.is_some_and(|turn| turn.met.get())))
 }
@@ -93,8 +103,8 @@ fn require_format(root: &Node) -> FileResult<()> {
     })
 }
 
-/// `[sources]`: tag = "what it stands for".
-fn read_sources(top: &Fields) -> FileResult<BTreeMap<String, String>> {
+/// `[sources]`: `tag = "what it stands for"`, or `tag = { text = "...", class = "declared" }`.
+fn read_sources(top: &Fields) -> FileResult<BTreeMap<String, (SourceClass, String)>> {
     let Some(node) = top.get("sources") else { return Ok(BTreeMap::new()) };
     let mut sources = BTreeMap::new();
     for (tag, value) in node.entries()? {
@@ -103,9 +113,27 @@ fn read_sources(top: &Fields) -> FileResult<BTreeMap<String, String>> {
                 "`estimate` and `fitted` have meanings of their own; a tag has no colon and no space around it",
             ));
         }
-        sources.insert(tag.to_string(), value.text()?.to_string());
+        sources.insert(tag.to_string(), read_cited(&value)?);
     }
     Ok(sources)
+}
+
+fn read_cited(node: &Node) -> FileResult<(SourceClass, String)> {
+    if let tree::Data::Text(text) = &node.tree.data {
+        return Ok((SourceClass::UNSTATED, text.clone()));
+    }
+    if !matches!(node.tree.data, tree::Data::Table(_)) {
+        return Err(node
+            .wrong_type("a string or a table")
+            .hint("expected `\"...\"` or `{ text = \"...\", class = \"...\" }`"));
+    }
+    let fields = node.table(&["text", "class"])?;
+    let class = fields.need("class")?;
+    let word = class.text()?;
+    let found = SourceClass::ALL.into_iter().find(|known| known.name() == word);
+    let names = SourceClass::ALL.map(SourceClass::name);
+    let found = found.ok_or_else(|| class.fault(format!("unknown class `{word}`")).hint(suggest(word, names)))?;
+    Ok((found, fields.need("text")?.text()?.to_string()))
 }
 
 fn read_machine(top: &Fields) -> FileResult<Machine> {

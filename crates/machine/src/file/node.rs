@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::error::{FileError, FileResult};
 use crate::suggest;
-use crate::{Figure, Perturbation};
+use crate::{Figure, Perturbation, SourceClass};
 
 use super::tree::{Data, Tree};
 
@@ -16,12 +16,14 @@ pub struct File<'a> {
     pub name: &'a str,
     /// The whole text of the file.
     pub text: &'a str,
-    /// Of a machine: expansions of source tags.
-    pub(super) sources: BTreeMap<String, String>,
+    /// Of a machine: classes and expansions of source tags.
+    pub(super) sources: BTreeMap<String, (SourceClass, String)>,
     /// Of a machine: figures read so far.
     pub(super) figures: RefCell<Vec<Figure>>,
     /// Of a machine: a figure that is to be read as more or less than it says.
     pub(super) turn: Option<FigurePerturbation<'a>>,
+    /// Of a machine: the factors of a draw by path; what the kernel is told is read as it stands.
+    pub(super) drawn: Option<&'a BTreeMap<String, f64>>,
 }
 
 /// A figure read as something else than the file says.
@@ -36,7 +38,7 @@ pub(super) struct FigurePerturbation<'a> {
 impl<'a> File<'a> {
     /// A file with this name and text.
     pub fn new(name: &'a str, text: &'a str) -> Self {
-        File { name, text, sources: BTreeMap::new(), figures: RefCell::default(), turn: None }
+        File { name, text, sources: BTreeMap::new(), figures: RefCell::default(), turn: None, drawn: None }
     }
 
     /// How the magnitude at `path` is turned.
@@ -46,13 +48,18 @@ impl<'a> File<'a> {
         Some(found.turn)
     }
 
+    /// The factor of the draw for the figure at `path`; 1 if the file is read as it stands.
+    pub(super) fn drawn_factor(&self, path: &str) -> f64 {
+        self.drawn.and_then(|factors| factors.get(path)).copied().unwrap_or(1.0)
+    }
+
     /// How many times what the file says the figures at `path` are, of which there are several: they are not turned to
     /// one value.
     pub(super) fn perturbation_factor(&self, path: &str) -> f64 {
         let several = self.turn.as_ref().filter(|found| matches!(found.turn, Perturbation::Times(_)));
         match several.and_then(|_| self.perturbation(path)) {
             Some(Perturbation::Times(factor)) => factor,
-            _ => 1.0,
+            _ => self.drawn_factor(path),
         }
     }
 }

@@ -26,7 +26,10 @@ pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> File
     let names: Vec<&str> = nodes.iter().map(|n| n.name.as_str()).collect();
     let links = fields.get("link").map_or(Ok(Vec::new()), |node| read_links(&node, &names))?;
     let zones = fields.get("zone").map_or(Ok(Vec::new()), |node| read_zones(&node, &names, levels, domains))?;
-    let thermal = Thermal { ambient_mc, start_mc, step_ns, nodes, links, zones };
+    let mut thermal = Thermal { ambient_mc, start_mc, step_ns, nodes, links, zones };
+    if node.file.drawn.is_some() {
+        thermal.soften(STIFFNESS_MAX);
+    }
     if thermal.stiffness() > STIFFNESS_MAX {
         let fault = step.fault("the step is too long for the network");
         return Err(fault.hint("a step times 1/R over C of each node must be at most 1: shorten it"));
@@ -51,7 +54,7 @@ fn period(node: &Node, path: String) -> FileResult<u64> {
 
 /// A figure that must be more than nothing.
 fn positive(node: &Node, quantity: &Quantity, path: String) -> FileResult<f64> {
-    match node.figure(quantity, path, Fit::Never)? {
+    match node.figure_within(quantity, path, Fit::Never, 1e-6..=quantity.max)? {
         value if value >= 1e-6 => Ok(value),
         value => Err(node.fault(format!("{value} is too little")).hint("expected at least one millionth of the unit")),
     }

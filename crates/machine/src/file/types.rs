@@ -157,14 +157,15 @@ fn read_smt(fields: &Fields, threads: usize) -> FileResult<Vec<u32>> {
             ))),
         };
     };
-    let ratio = node.table(&["ratio", "source"])?.need("ratio")?;
+    let ratio = node.table(&["ratio", "source", "spread"])?.need("ratio")?;
     let path = format!("{}.smt_throughput", fields.table.path);
     // One thread has 1 by definition: the magnitude is what the others add.
     let factor = node.file.perturbation_factor(&path);
     let mut permille: Vec<u32> = Vec::new();
     for cell in ratio.elements()? {
         let (value, written) = cell.number()?;
-        let value = (1000.0 + (value - 1.0) * 1000.0 * factor).round();
+        let turned = (1000.0 + (value - 1.0) * 1000.0 * factor).round();
+        let value = if node.file.drawn.is_some() { turned.min(16_000.0) } else { turned };
         let least = f64::from(permille.last().copied().unwrap_or(1000));
         if value < least || value > 16_000.0 || (permille.is_empty() && value != 1000.0) {
             let fault = cell.fault(format!("a throughput of {written} out of order"));
@@ -225,7 +226,8 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
     let wake_ns = time("wake")?;
     let exit_latency_ns = match fields.get("exit_latency") {
         Some(node) => node.time(path("exit_latency"))?,
-        None => entry_ns + wake_ns,
+        // What the kernel is told stays in a draw.
+        None => fields.need("entry")?.stated_time(&path("entry"))? + fields.need("wake")?.stated_time(&path("wake"))?,
     };
     let target_residency_ns = time("residency")?;
     let scope = fields.get("scope").map_or(Ok(IdleScope::Cpu), |node| read_scope(&node))?;

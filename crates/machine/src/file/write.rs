@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    Costs, CpuMask, CpuType, Distance, Figure, IdleScope, IdleState, Machine, SoftCost, Source, NODE_RECLAIM_DISTANCE,
+    Costs, CpuMask, CpuType, Distance, Figure, IdleScope, IdleState, Machine, SoftCost, Source, SourceClass,
+    NODE_RECLAIM_DISTANCE,
 };
 
 use super::clocks::{show_opps, table_of};
@@ -30,8 +31,12 @@ pub(crate) fn write(machine: &Machine) -> (String, Vec<Figure>) {
     }
     if !writer.published.is_empty() {
         text.push_str("\n[sources]\n");
-        for (i, full) in writer.published.iter().enumerate() {
-            let _ = writeln!(text, "S{} = {}", i + 1, quote(full));
+        for (i, (class, full)) in writer.published.iter().enumerate() {
+            let full = quote(full);
+            let _ = match class {
+                &SourceClass::UNSTATED => writeln!(text, "S{} = {full}", i + 1),
+                class => writeln!(text, "S{} = {{ text = {full}, class = \"{}\" }}", i + 1, class.name()),
+            };
         }
     }
     text.push_str(&writer.out);
@@ -50,7 +55,7 @@ pub(super) struct Writer<'a> {
     out: String,
     figures: Vec<Figure>,
     /// Sources in order of first use; the tag of the first is S1.
-    published: Vec<String>,
+    published: Vec<(SourceClass, String)>,
 }
 
 impl<'a> Writer<'a> {
@@ -63,24 +68,32 @@ impl<'a> Writer<'a> {
         self.machine.figures.iter().find(|f| f.path == path)
     }
 
-    /// Notes a figure and gives its quoted source.
+    /// Notes a figure and gives what stands behind `source =` in an inline table.
     pub(super) fn source(&mut self, path: String, value: String) -> String {
-        let source = self.known_figure(&path).map_or(Source::Estimate(String::new()), |f| f.source.clone());
+        let (source, spread) = self.source_and_spread(path, value);
+        spread.map_or(source.clone(), |spread| format!("{source}, spread = {spread}"))
+    }
+
+    /// Notes a figure and gives its quoted source, and its spread if the file states one.
+    fn source_and_spread(&mut self, path: String, value: String) -> (String, Option<f64>) {
+        let known = self.known_figure(&path);
+        let source = known.map_or(Source::Estimate(String::new()), |f| f.source.clone());
+        let spread = known.and_then(|f| f.spread);
         let text = match &source {
             Source::Estimate(reason) if reason.is_empty() => "estimate".into(),
             Source::Estimate(reason) => format!("estimate: {reason}"),
             Source::Fitted(cell) => format!("fitted: {cell}"),
-            Source::Published(full) => {
-                let known = self.published.iter().position(|p| p == full);
+            Source::Published(class, full) => {
+                let known = self.published.iter().position(|(c, p)| (c, p) == (class, full));
                 let index = known.unwrap_or_else(|| {
-                    self.published.push(full.clone());
+                    self.published.push((*class, full.clone()));
                     self.published.len() - 1
                 });
                 format!("S{}", index + 1)
             }
         };
-        self.figures.push(Figure { path, value, source });
-        quote(&text)
+        self.figures.push(Figure { path, value, source, spread });
+        (quote(&text), spread)
     }
 
     /// `{ us = 650, source = "..." }`: as the file had it if that is still the value, else in the model's unit.
@@ -174,9 +187,10 @@ impl<'a> Writer<'a> {
             if let Some(rail) = &all[lo].rail {
                 self.line(format!("rail = {}", quote(rail)));
             }
-            let source = self.source(format!("{section}.opps"), show_opps(&all[lo].opps));
+            let (source, spread) = self.source_and_spread(format!("{section}.opps"), show_opps(&all[lo].opps));
             let (columns, rows) = table_of(&all[lo].opps);
-            self.line(format!("[freq_domain.opps]\nsource = {source}\ncolumns = {columns:?}\nrows = ["));
+            let spread = spread.map(|spread| format!("spread = {spread}\n")).unwrap_or_default();
+            self.line(format!("[freq_domain.opps]\nsource = {source}\n{spread}columns = {columns:?}\nrows = ["));
             for row in rows {
                 self.line(format!("    [{}],", row.join(", ")));
             }
