@@ -91,30 +91,68 @@ impl Entry {
 
     /// Time and key as one number: the host cannot predict which of two comes first, so a branch costs more than the
     /// comparison.
+    #[inline(always)]
     fn rank(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.key)
+    }
+
+    #[inline(always)]
+    fn is_never(&self) -> bool {
+        self.key == u64::MAX
     }
 }
 
 /// Children of an entry: half the levels of a binary heap, and the comparisons on one level do not wait for each other.
 const ARITY: usize = 4;
 
-/// A heap in which the children of entry i are the [`ARITY`] entries from `ARITY * i + 1` on.
+/// The children of one entry, side by side in two cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(128))]
+struct Children([Entry; ARITY]);
+
+impl Children {
+    const NONE: Children = Children([Entry::NEVER; ARITY]);
+
+    /// Which of them comes first, and its rank.
+    #[inline(always)]
+    fn first(&self) -> (usize, u128) {
+        let [a, b, c, d] = self.0.each_ref().map(Entry::rank);
+        let left = if b < a { (1, b) } else { (0, a) };
+        let right = if d < c { (3, d) } else { (2, c) };
+        if right.1 < left.1 {
+            right
+        } else {
+            left
+        }
+    }
+}
+
+/// A heap whose root has the number 0 and entry i the children [`ARITY`] x i + 1 and following; before it one entry that
+/// comes first.
 ///
-/// Most events beget one that is not far off. So the place of an event that was taken stays open until the next push,
-/// which then goes there and seldom sinks far; or until the next lookup, and then the last entry is moved up.
+/// Most events beget one that comes before all others: that never enters the heap. The place of a root that was taken
+/// stays open until the next push into the heap, which goes there and sinks; or until the next root is asked for, and
+/// then the last entry is moved up.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// The entries, then as many [`Entry::NEVER`] as complete the children of any of them.
-    heap: Vec<Entry>,
-    /// Whether the first entry was taken and its place is open.
+    /// Comes before all of the heap; [`Entry::NEVER`]: the root does.
+    front: Entry,
+    root: Entry,
+    /// Whether the root was taken and its place is open.
     open: bool,
+    /// The rank of the first entry of the heap, of what is below an open root.
+    least: u128,
+    /// By entry; the last ones end with [`Entry::NEVER`].
+    children: Vec<Children>,
+    /// Entries of the heap, an open root included.
+    len: usize,
     seq: u64,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        Queue { heap: vec![Entry::NEVER; ARITY], open: false, seq: 0 }
+        let (front, root) = (Entry::NEVER, Entry::NEVER);
+        Queue { front, root, open: false, least: root.rank(), children: Vec::new(), len: 0, seq: 0 }
     }
 }
 
@@ -124,98 +162,132 @@ impl Queue {
     pub(crate) fn push(&mut self, time: Time, what: EngineEvent) {
         self.seq += 1;
         let entry = Entry { time, key: what.class() << 56 | self.seq, what };
-        if std::mem::take(&mut self.open) {
-            self.sink(entry);
-        } else {
-            self.rise(entry);
+        let rank = entry.rank();
+        if rank >= self.least || rank >= self.front.rank() {
+            return self.put_into_heap(entry);
+        }
+        let later = std::mem::replace(&mut self.front, entry);
+        if !later.is_never() {
+            self.put_into_heap(later);
         }
     }
 
     /// Replaces entries by others of the same class, at the same times and in the same order.
     pub(crate) fn replace(&mut self, with: impl Fn(EngineEvent) -> EngineEvent) {
-        self.close();
-        let len = self.len();
-        self.heap[..len].iter_mut().for_each(|entry| entry.what = with(entry.what));
+        self.front.what = with(self.front.what);
+        self.root.what = with(self.root.what);
+        self.children.iter_mut().flat_map(|of| &mut of.0).for_each(|entry| entry.what = with(entry.what));
     }
 
+    #[inline]
     pub(crate) fn next_time(&mut self) -> Option<Time> {
-        self.close();
-        (self.len() > 0).then(|| self.heap[0].time)
+        if !self.front.is_never() {
+            return Some(self.front.time);
+        }
+        if self.open {
+            self.close();
+        }
+        (self.len > 0).then_some(self.root.time)
     }
 
     /// The event whose time [`Queue::next_time`] returned.
     #[inline]
     pub(crate) fn pop(&mut self) -> EngineEvent {
-        debug_assert!(!self.open && self.len() > 0);
+        if !self.front.is_never() {
+            return std::mem::replace(&mut self.front, Entry::NEVER).what;
+        }
+        debug_assert!(!self.open && self.len > 0);
         self.open = true;
-        self.heap[0].what
+        self.least = self.children.first().map_or(u128::MAX, |of_root| of_root.first().1);
+        self.root.what
     }
 
     /// When something comes after the event just taken; [`Time::MAX`]: never.
     #[inline]
     pub(crate) fn next_of_others(&self) -> Time {
-        match self.heap.first_chunk() {
-            Some([_, a, b, c, d]) if self.open => a.time.min(b.time).min(c.time.min(d.time)),
-            _ => self.heap[0].time,
-        }
+        self.front.time.min((self.least >> 64) as Time)
     }
 
     /// What comes next after the event just taken, unless something is pushed that comes before it.
     pub(crate) fn likely_next(&self) -> Option<EngineEvent> {
-        let children = self.heap.get(1..=ARITY)?;
-        children.iter().min_by_key(|entry| entry.time).map(|entry| entry.what)
+        if !self.front.is_never() {
+            return Some(self.front.what);
+        }
+        if !self.open {
+            return (self.len > 0).then_some(self.root.what);
+        }
+        let Children(entries) = self.children.first()?;
+        entries.iter().min_by_key(|entry| entry.rank()).filter(|entry| !entry.is_never()).map(|entry| entry.what)
     }
 
-    /// Entries, with the open place.
-    fn len(&self) -> usize {
-        self.heap.len() - ARITY
-    }
-
-    /// Fills the open place.
-    fn close(&mut self) {
+    #[inline(never)]
+    fn put_into_heap(&mut self, entry: Entry) {
         if std::mem::take(&mut self.open) {
-            let last = self.len() - 1;
-            let entry = std::mem::replace(&mut self.heap[last], Entry::NEVER);
-            self.heap.pop();
-            if last > 0 {
-                self.sink(entry);
+            self.sink(entry);
+        } else {
+            self.rise(entry);
+        }
+        self.least = self.root.rank();
+    }
+
+    /// Fills the open root.
+    #[inline(never)]
+    fn close(&mut self) {
+        self.open = false;
+        self.len -= 1;
+        if self.len == 0 {
+            self.root = Entry::NEVER;
+        } else {
+            let last = self.len;
+            let entry = std::mem::replace(self.place(last), Entry::NEVER);
+            if last % ARITY == 1 {
+                self.children.pop();
             }
+            self.sink(entry);
+        }
+        self.least = self.root.rank();
+    }
+
+    #[inline]
+    fn place(&mut self, at: usize) -> &mut Entry {
+        match at.checked_sub(1) {
+            None => &mut self.root,
+            Some(below) => &mut self.children[below / ARITY].0[below % ARITY],
         }
     }
 
     /// Puts `entry` at the root, or below those that come before it.
-    #[inline(never)]
     fn sink(&mut self, entry: Entry) {
-        let (mut at, rank, len) = (0, entry.rank(), self.len());
-        while ARITY * at + 1 < len {
-            let first = ARITY * at + 1;
-            let Some(&[a, b, c, d]) = self.heap[first..].first_chunk::<ARITY>() else { break };
-            let left = if b.rank() < a.rank() { (1, b.rank()) } else { (0, a.rank()) };
-            let right = if d.rank() < c.rank() { (3, d.rank()) } else { (2, c.rank()) };
-            let (child, least) = if right.1 < left.1 { right } else { left };
+        let (mut at, rank) = (0, entry.rank());
+        while let Some(of) = self.children.get(at) {
+            let (child, least) = of.first();
             if rank < least {
                 break;
             }
-            self.heap[at] = self.heap[first + child];
-            at = first + child;
+            let first = of.0[child];
+            *self.place(at) = first;
+            at = ARITY * at + 1 + child;
         }
-        self.heap[at] = entry;
+        *self.place(at) = entry;
     }
 
     /// Puts `entry` into a new last place, or above those that come after it.
-    #[inline(never)]
     fn rise(&mut self, entry: Entry) {
-        self.heap.push(Entry::NEVER);
-        let (mut at, rank) = (self.len() - 1, entry.rank());
+        let (mut at, rank) = (self.len, entry.rank());
+        self.len += 1;
+        if at % ARITY == 1 {
+            self.children.push(Children::NONE);
+        }
         while at > 0 {
             let parent = (at - 1) / ARITY;
-            if self.heap[parent].rank() < rank {
+            let above = *self.place(parent);
+            if above.rank() < rank {
                 break;
             }
-            self.heap[at] = self.heap[parent];
+            *self.place(at) = above;
             at = parent;
         }
-        self.heap[at] = entry;
+        *self.place(at) = entry;
     }
 }
 
