@@ -14,17 +14,25 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::{Event, EventKind, Observer, Scheduler, TaskId};
 
+/// Bytes of events that are hashed at once: for each by itself, the calls would take longer than the hash.
+const BATCH: usize = 2048;
+/// Bytes of an event at most.
+const LONGEST: usize = 48;
+
 /// Hashes the event stream.
 #[derive(Clone)]
 pub struct HashObserver {
     state: Xxh3,
+    /// Events that are not hashed yet: the first `len` bytes.
+    batch: Box<[u8; BATCH]>,
+    len: usize,
     rules: bool,
 }
 
 impl HashObserver {
     /// The hash of an empty stream.
     pub fn new() -> Self {
-        HashObserver { state: Xxh3::new(), rules: true }
+        HashObserver { state: Xxh3::new(), batch: Box::new([0; BATCH]), len: 0, rules: true }
     }
 
     /// The same, of a run of `sched`.
@@ -34,12 +42,20 @@ impl HashObserver {
 
     /// The hash so far.
     pub fn value(&self) -> u128 {
-        self.state.digest128()
+        let mut state = self.state.clone();
+        state.update(&self.batch[..self.len]);
+        state.digest128()
     }
 
     /// The hash so far, as 32 hex digits.
     pub fn hex(&self) -> String {
         format!("{:032x}", self.value())
+    }
+
+    #[inline(never)]
+    fn hash_batch(&mut self) {
+        self.state.update(&self.batch[..self.len]);
+        self.len = 0;
     }
 }
 
@@ -49,26 +65,30 @@ impl Default for HashObserver {
     }
 }
 
-struct Record {
-    bytes: [u8; 48],
+struct Record<'a> {
+    bytes: &'a mut [u8; LONGEST],
     len: usize,
 }
 
-impl Record {
+impl Record<'_> {
+    #[inline(always)]
     fn put(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
         self
     }
 
+    #[inline(always)]
     fn u8(&mut self, v: u8) -> &mut Self {
         self.put(&[v])
     }
 
+    #[inline(always)]
     fn u32(&mut self, v: u32) -> &mut Self {
         self.put(&v.to_le_bytes())
     }
 
+    #[inline(always)]
     fn task(&mut self, v: Option<TaskId>) -> &mut Self {
         self.u32(v.unwrap_or(u32::MAX))
     }
@@ -76,7 +96,11 @@ impl Record {
 
 impl Observer for HashObserver {
     fn event(&mut self, event: &Event) {
-        let mut r = Record { bytes: [0; 48], len: 0 };
+        if self.len > BATCH - LONGEST {
+            self.hash_batch();
+        }
+        let Some(bytes) = self.batch[self.len..].first_chunk_mut() else { return };
+        let mut r = Record { bytes, len: 0 };
         r.put(&event.time.to_le_bytes()).u32(event.cpu);
         match event.kind {
             EventKind::Fork { parent, child } => r.u8(0).task(parent).u32(child),
@@ -106,7 +130,7 @@ impl Observer for HashObserver {
             EventKind::Pick(_) | EventKind::Left(_) => return,
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
         };
-        self.state.update(&r.bytes[..r.len]);
+        self.len += r.len;
     }
 }
 
@@ -135,5 +159,18 @@ mod tests {
         // time 1, cpu 2, kind 2, task 3.
         let bytes = [1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 3, 0, 0, 0];
         assert_eq!(all[0], format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes)));
+    }
+
+    #[test]
+    fn a_long_stream_is_hashed_as_one_whatever_is_looked_at_on_the_way() {
+        let (mut h, mut bytes) = (HashObserver::new(), Vec::new());
+        for time in 0..1000u64 {
+            h.event(&Event { time, cpu: 2, kind: EventKind::Exit { task: 3 } });
+            bytes.extend(time.to_le_bytes());
+            bytes.extend([2, 0, 0, 0, 2, 3, 0, 0, 0]);
+            if time % 7 == 0 || bytes.len() > BATCH - LONGEST {
+                assert_eq!(h.value(), xxhash_rust::xxh3::xxh3_128(&bytes));
+            }
+        }
     }
 }
