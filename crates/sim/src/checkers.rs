@@ -21,14 +21,19 @@ use crate::{Event, EventKind, Observer, SwitchState, TaskId, Time};
 #[derive(Clone, Debug)]
 pub struct WasteMeter {
     groups: Vec<Group>,
-    /// Groups that contain each CPU.
-    of_cpu: Vec<Vec<usize>>,
-    idle: Vec<bool>,
+    cpus: Vec<CpuIdleness>,
     nr_idle: u64,
     /// The sum over affinities in the formula.
     placeable: u64,
     since: Time,
     total_ns: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct CpuIdleness {
+    idle: bool,
+    /// Groups that contain the CPU.
+    groups: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,8 +54,7 @@ impl WasteMeter {
     pub fn new(nr_cpus: usize) -> Self {
         WasteMeter {
             groups: Vec::new(),
-            of_cpu: vec![Vec::new(); nr_cpus],
-            idle: vec![false; nr_cpus],
+            cpus: vec![CpuIdleness::default(); nr_cpus],
             nr_idle: 0,
             placeable: 0,
             since: 0,
@@ -66,10 +70,11 @@ impl WasteMeter {
         }
         let id = self.groups.len();
         let mut idle = 0;
-        let known = self.of_cpu.len();
+        let known = self.cpus.len();
         for cpu in mask.iter().filter(|c| (*c as usize) < known) {
-            self.of_cpu[cpu as usize].push(id);
-            idle += u64::from(self.idle[cpu as usize]);
+            let on = &mut self.cpus[cpu as usize];
+            on.groups.push(id);
+            idle += u64::from(on.idle);
         }
         self.groups.push(Group { mask: *mask, waiting: 0, idle });
         id
@@ -82,12 +87,12 @@ impl WasteMeter {
 
     /// A CPU begins (`idle`) or ceases to idle, in the sense of the formula.
     pub fn set_idle(&mut self, now: Time, cpu: CpuId, idle: bool) {
-        if std::mem::replace(&mut self.idle[cpu as usize], idle) == idle {
+        if std::mem::replace(&mut self.cpus[cpu as usize].idle, idle) == idle {
             return;
         }
         self.advance(now);
         self.nr_idle = self.nr_idle.wrapping_add_signed(if idle { 1 } else { -1 });
-        for id in &self.of_cpu[cpu as usize] {
+        for id in &self.cpus[cpu as usize].groups {
             let g = &mut self.groups[*id];
             self.placeable -= g.placeable();
             g.idle = g.idle.wrapping_add_signed(if idle { 1 } else { -1 });
@@ -182,6 +187,7 @@ impl EventChecker {
 }
 
 impl Observer for EventChecker {
+    #[inline]
     fn event(&mut self, event: &Event) {
         if event.time < self.time {
             self.breach(event, format!("time went back from {} ns", self.time));

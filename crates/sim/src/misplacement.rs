@@ -23,14 +23,19 @@ use crate::Time;
 #[derive(Clone, Debug)]
 pub struct MisplacementMeter {
     capacity: Vec<u64>,
-    /// Runnable threads by CPU.
-    runnable: Vec<u32>,
+    cpus: Vec<CpuLoad>,
     classes: Vec<Class>,
-    /// Classes that contain each CPU.
-    of_cpu: Vec<Vec<usize>>,
     misplaced: u64,
     since: Time,
     total_ns: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct CpuLoad {
+    /// Runnable threads.
+    runnable: u32,
+    /// Classes that contain the CPU.
+    classes: Vec<usize>,
 }
 
 impl MisplacementMeter {
@@ -38,8 +43,7 @@ impl MisplacementMeter {
     pub fn new(machine: &Machine) -> Self {
         let capacity: Vec<u64> = machine.cpus.iter().map(|c| u64::from(c.capacity.max(1))).collect();
         MisplacementMeter {
-            runnable: vec![0; capacity.len()],
-            of_cpu: vec![Vec::new(); capacity.len()],
+            cpus: vec![CpuLoad::default(); capacity.len()],
             capacity,
             classes: Vec::new(),
             misplaced: 0,
@@ -51,10 +55,10 @@ impl MisplacementMeter {
     /// Makes an affinity known: the first is class 0, the next 1 and so on.
     pub fn add_class(&mut self, mask: &CpuMask) {
         let id = self.classes.len();
-        let class = Class::new(mask, &self.capacity, &self.runnable);
-        for (cpu, classes) in self.of_cpu.iter_mut().enumerate() {
+        let class = Class::new(mask, &self.capacity, &self.cpus);
+        for (cpu, load) in self.cpus.iter_mut().enumerate() {
             if mask.test(cpu as CpuId) {
-                classes.push(id);
+                load.classes.push(id);
             }
         }
         self.classes.push(class);
@@ -68,20 +72,20 @@ impl MisplacementMeter {
     /// A thread of a class is on a run queue from now on.
     pub fn add(&mut self, now: Time, class: usize, cpu: CpuId) {
         self.change(now, class, cpu, Step::Up);
-        self.runnable[cpu as usize] += 1;
     }
 
     /// The thread is no longer on that run queue.
     pub fn remove(&mut self, now: Time, class: usize, cpu: CpuId) {
         self.change(now, class, cpu, Step::Down);
-        self.runnable[cpu as usize] -= 1;
     }
 
     fn change(&mut self, now: Time, class: usize, cpu: CpuId, step: Step) {
         self.advance(now);
-        let height = self.runnable[cpu as usize];
+        let load = &mut self.cpus[cpu as usize];
+        let height = load.runnable;
+        step.apply(&mut load.runnable);
         let mut strays = true;
-        for id in &self.of_cpu[cpu as usize] {
+        for id in &load.classes {
             strays &= *id != class;
             let c = &mut self.classes[*id];
             self.misplaced -= c.misplaced;
@@ -132,15 +136,22 @@ impl Step {
 /// Threads of one affinity.
 #[derive(Clone, Debug)]
 struct Class {
-    /// Kind of each CPU of the machine; those outside the affinity have none.
-    kind_of: Vec<Option<usize>>,
+    /// By CPU of the machine.
+    cpus: Vec<CpuOfClass>,
     kinds: Vec<Kind>,
-    /// Its runnable threads by CPU, and all of them, strays not counted.
-    own: Vec<u32>,
+    /// All its runnable threads, strays not counted.
     nr_own: u64,
     /// Runnable on a CPU outside the affinity.
     strays: u32,
     misplaced: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CpuOfClass {
+    /// Its kind; none: it is outside the affinity.
+    kind: Option<u32>,
+    /// Runnable threads of the class on it.
+    own: u32,
 }
 
 /// CPUs of one capacity within an affinity.
@@ -169,9 +180,9 @@ impl Kind {
 }
 
 impl Class {
-    fn new(mask: &CpuMask, capacity: &[u64], runnable: &[u32]) -> Self {
+    fn new(mask: &CpuMask, capacity: &[u64], loads: &[CpuLoad]) -> Self {
         let mut kinds: Vec<Kind> = Vec::new();
-        let mut kind_of = vec![None; capacity.len()];
+        let mut cpus = vec![CpuOfClass { kind: None, own: 0 }; capacity.len()];
         for cpu in (0..capacity.len()).filter(|c| mask.test(*c as CpuId)) {
             let known = kinds.iter().position(|k| k.capacity == capacity[cpu]);
             let kind = known.unwrap_or_else(|| {
@@ -179,25 +190,26 @@ impl Class {
                 kinds.push(Kind { capacity: capacity[cpu], below: 0, all: empty.clone(), others: empty });
                 kinds.len() - 1
             });
-            kind_of[cpu] = Some(kind);
-            kinds[kind].all.add_column(runnable[cpu]);
-            kinds[kind].others.add_column(runnable[cpu]);
+            cpus[cpu].kind = Some(kind as u32);
+            kinds[kind].all.add_column(loads[cpu].runnable);
+            kinds[kind].others.add_column(loads[cpu].runnable);
         }
-        Class { kind_of, kinds, own: vec![0; capacity.len()], nr_own: 0, strays: 0, misplaced: 0 }
+        Class { cpus, kinds, nr_own: 0, strays: 0, misplaced: 0 }
     }
 
     /// One thread more or less on a CPU of the affinity that holds `height` of them; `own`: of this class.
     fn step(&mut self, cpu: CpuId, height: u32, own: bool, step: Step) {
-        let Some(kind) = self.kind_of[cpu as usize].map(|k| &mut self.kinds[k]) else { return };
+        let on = &mut self.cpus[cpu as usize];
+        let Some(kind) = on.kind.map(|k| &mut self.kinds[k as usize]) else { return };
         kind.all.step(height, step);
         if own {
-            step.apply(&mut self.own[cpu as usize]);
+            step.apply(&mut on.own);
             match step {
                 Step::Up => self.nr_own += 1,
                 Step::Down => self.nr_own -= 1,
             }
         } else {
-            kind.others.step(height - self.own[cpu as usize], step);
+            kind.others.step(height - on.own, step);
         }
         self.settle();
     }
