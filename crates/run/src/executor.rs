@@ -1,8 +1,8 @@
 //! Runs many columns together. Results that are in the store are read from it; the longest runs begin first.
 //!
 //! [`Executor::ask`] adds a column. [`Executor::carry_out`] runs all columns on a number of threads; the results are
-//! looked up afterwards. A column that is requested twice runs once. The order of the runs does not change any result.
-//! It is chosen so that no long run is left for the end: first the columns without any measured run time, then the
+//! looked up afterwards. What is requested twice runs once: a column, and a run that two columns with different lists of
+//! seeds have in common. The order of the runs does not change any result. It is chosen so that no long run is left for the end: first the columns without any measured run time, then the
 //! column whose runs take longest.
 
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::batch::{self, BatchError, Plan, Results, RunReport, Runner};
 use crate::experiment::{Experiment, RunError, Stop};
-use crate::key::ColumnKey;
+use crate::key::{ColumnKey, Key};
 use crate::store::{Lookup, Record, Store};
 
 /// Results of a column of runs, by seed.
@@ -176,6 +176,9 @@ impl Runner for Columns {
 /// A run: its column, and the place of its seed in that column.
 type Place = (usize, usize);
 
+/// A run whose result is that of another, which is made: first the one, then the other.
+type Copied = (Place, Place);
+
 /// Columns that are being run.
 struct Work<'a> {
     columns: &'a [Column],
@@ -183,6 +186,7 @@ struct Work<'a> {
     jobs: usize,
     stop: &'a Stop,
     report: ProgressListener<'a>,
+    copied: Vec<Copied>,
     state: Mutex<State>,
 }
 
@@ -230,9 +234,17 @@ impl<'a> Work<'a> {
         report: ProgressListener<'a>,
     ) -> Work<'a> {
         let mut state = State::new(columns.len());
+        let (mut made, mut copied) = (BTreeMap::<Key, Place>::new(), Vec::new());
         for (c, column) in columns.iter().enumerate() {
             for (s, seed) in column.seeds.iter().enumerate() {
                 let key = column.key.map(|key| key.with(*seed));
+                if let Some(key) = key {
+                    let first = *made.entry(key).or_insert((c, s));
+                    if first != (c, s) {
+                        copied.push(((c, s), first));
+                        continue;
+                    }
+                }
                 match store.zip(key).map_or(Lookup::Missing, |(store, key)| store.get(key)) {
                     Lookup::Found(kept) => {
                         state.note(c, Duration::from_nanos(kept.wall_ns));
@@ -249,7 +261,7 @@ impl<'a> Work<'a> {
         }
         state.order(|c| columns[c].experiment.machine.cpus.len());
         report(Progress::Begun { runs: state.left() + state.given.len(), kept: state.given.len() });
-        Work { columns, store, jobs, stop, report, state: Mutex::new(state) }
+        Work { columns, store, jobs, stop, report, copied, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -305,6 +317,11 @@ impl<'a> Work<'a> {
     /// Results of all columns. Called when no run is left.
     fn finish(self) -> Outcomes {
         let State { mut given, lost, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (copy, made) in self.copied {
+            if let Some(outcome) = given.get(&made).cloned() {
+                given.insert(copy, outcome);
+            }
+        }
         let mut take = |place| given.remove(&place).unwrap_or_else(|| unreachable!("every run was made"));
         let columns = self.columns.iter().enumerate();
         let runs = columns.map(|(c, column)| (0..column.seeds.len()).map(|s| take((c, s))).collect()).collect();
@@ -485,6 +502,19 @@ mod tests {
         let batch = |plan: &Plan| Executor::batch(&experiments, plan, None, &Stop::default(), &|_| ()).unwrap();
         assert_eq!(batch(&plan), expected);
         assert_eq!(batch(&Plan { check_determinism: true, ..plan.clone() }), expected);
+    }
+
+    #[test]
+    fn a_run_that_two_columns_have_in_common_is_made_once() {
+        let experiment = experiment("sched-pipe:loops=20,threads");
+        let mut executor = Executor::default();
+        let asked = [&[1, 2][..], &[2, 3, 1]].map(|seeds| executor.ask(&experiment, 0, seeds));
+        let (all, report) = recorder();
+        let outcomes = executor.carry_out(None, 2, &Stop::default(), &report).unwrap();
+        let [few, more] = asked.map(|asked| outcomes.of(asked));
+        assert_eq!([&few[0], &few[1]], [&more[2], &more[0]]);
+        assert_eq!(all.lock().unwrap()[0], Progress::Begun { runs: 3, kept: 0 });
+        assert_eq!(more, [2, 3, 1].map(|seed| experiment.run(0, seed)));
     }
 
     /// `stop` is set after the first run: its result is stored, and the second and third run leave no result.
