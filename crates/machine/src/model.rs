@@ -407,6 +407,7 @@ impl Machine {
     }
 
     /// The nearest thing that two CPUs share.
+    #[inline]
     pub fn distance(&self, a: CpuId, b: CpuId) -> Distance {
         let (x, y) = (&self.cpus[a as usize], &self.cpus[b as usize]);
         if a == b {
@@ -427,11 +428,13 @@ impl Machine {
     }
 
     /// The core type of a CPU.
+    #[inline]
     pub fn type_of(&self, cpu: CpuId) -> &CpuType {
         &self.cpu_types[self.cpus[cpu as usize].cpu_type as usize]
     }
 
     /// The idle states of a CPU, shallowest first.
+    #[inline]
     pub fn idle_states(&self, cpu: CpuId) -> &[IdleState] {
         &self.type_of(cpu).idle_states
     }

@@ -271,9 +271,27 @@ impl Env {
     }
 
     /// Charges `n` units of work to `cpu` at its present speed; returns the ns it takes.
+    #[inline]
     pub fn charge(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
+        let view = &mut self.cpus[cpu as usize];
+        let (at, price) = self.unit_prices[kind as usize];
         let ns = match n {
-            1 => self.unit_price(cpu, kind),
+            1 if at == view.speed_q20 => price,
+            n => return self.charge_several(cpu, kind, n),
+        };
+        if cpu != self.cpu && view.charged_ns == 0 {
+            self.charged_others.push(cpu);
+        }
+        view.charged_ns += ns;
+        self.work[kind as usize] += 1;
+        ns
+    }
+
+    /// The same for any number, and at a speed whose unit price is not known.
+    #[inline(never)]
+    fn charge_several(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
+        let ns = match n {
+            1 => self.new_unit_price(cpu, kind),
             0 => 0,
             n => self.price(cpu, kind, n),
         };
@@ -325,11 +343,12 @@ impl Env {
     /// lock and for its cache line.
     pub(crate) fn held_queue_lock(&mut self, queue: CpuId, work: SoftCost) {
         let here = self.cpu;
-        if self.queue_locks.is_empty() {
+        // Empty if locks cost nothing.
+        if queue as usize >= self.queue_locks.len() {
             return;
         }
         let work_ns = self.unit_price(here, work);
-        let Some(lock) = self.queue_locks.get_mut(queue as usize) else { return };
+        let lock = &mut self.queue_locks[queue as usize];
         let view = &mut self.cpus[here as usize];
         let clock = self.now + view.charged_ns;
         let line_ns = match lock.moves_to(here) {
@@ -495,6 +514,12 @@ impl Env {
     /// The CPU of the present call.
     pub fn caller(&self) -> CpuId {
         self.cpu
+    }
+
+    /// Whether the call has made a request.
+    #[inline]
+    pub(crate) fn has_requests(&self) -> bool {
+        !self.requests.is_empty()
     }
 
     /// Takes the requests of the call, oldest first, into `into` (which is emptied first).

@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 use fairground_machine::{CpuId, CpuMask, SoftCost};
 
 use super::idle::{self, IdlePeriod};
-use super::queue::EngineEvent;
+use super::queue::{EngineEvent, Queue};
 use super::task::{State, Task};
 use super::{Engine, IdleGovernor, Pending};
 use crate::{CpuEnergy, EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
@@ -127,39 +127,60 @@ impl Cpu {
     pub(crate) fn is_idle(&self) -> bool {
         self.curr.is_none() && matches!(self.mode, Mode::Awake | Mode::Asleep | Mode::Exiting)
     }
+
+    /// Credits the current task with the work done up to now, at `speed_q20`.
+    #[inline]
+    fn credit_work(&mut self, now: Time, speed_q20: u64, tasks: &mut [Task]) {
+        let dt = now - self.progressed;
+        // Only a recorded thread makes progress while there is overhead.
+        let own = dt.saturating_sub(self.busy_until.saturating_sub(self.progressed));
+        self.progressed = now;
+        self.task_ns += own;
+        if let Some(task) = self.curr {
+            let t = &mut tasks[task as usize];
+            t.run_ns += own;
+            t.progress(dt, speed_q20);
+        }
+    }
+
+    /// Overhead lasts until `until` at least.
+    #[inline]
+    pub(super) fn extend_overhead(&mut self, now: Time, until: Time) {
+        let from = self.busy_until.max(now);
+        if until > from {
+            self.overhead_ns += until - from;
+            self.busy_until = until;
+        }
+    }
+
+    /// CPU `id` is due at `due`, for which the queue has an event.
+    #[inline]
+    pub(super) fn set_due(&mut self, id: CpuId, due: Time, queue: &mut Queue) {
+        self.due = due;
+        if due < self.event_at {
+            self.event_at = due;
+            queue.push(due, EngineEvent::Cpu(id));
+        }
+    }
+}
+
+/// From where on a current task makes progress: from the end of overhead, a recorded one at once.
+#[inline]
+fn resumes_at(task: &Task, now: Time, free: Time) -> Time {
+    if task.recorded {
+        now
+    } else {
+        free
+    }
 }
 
 impl Engine {
     /// Credits the current task with the work done up to now.
     #[inline]
     pub(super) fn settle(&mut self, cpu: CpuId) {
-        let c = &self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu as usize];
         if c.mode == Mode::Task && c.progressed < self.now {
-            self.credit_work(cpu);
-        }
-    }
-
-    fn credit_work(&mut self, cpu: CpuId) {
-        let c = &mut self.cpus[cpu as usize];
-        let dt = self.now - c.progressed;
-        // Only a recorded thread makes progress while there is overhead.
-        let own = dt.saturating_sub(c.busy_until.saturating_sub(c.progressed));
-        c.progressed = self.now;
-        c.task_ns += own;
-        if let Some(task) = c.curr {
-            let t = &mut self.tasks[task as usize];
-            t.run_ns += own;
-            t.progress(dt, self.env.cpu(cpu).speed_q20);
-        }
-    }
-
-    /// Overhead lasts until `until` at least. The caller retimes.
-    pub(super) fn extend_overhead(&mut self, cpu: CpuId, until: Time) {
-        let c = &mut self.cpus[cpu as usize];
-        let from = c.busy_until.max(self.now);
-        if until > from {
-            c.overhead_ns += until - from;
-            c.busy_until = until;
+            c.credit_work(self.now, self.env.cpu(cpu).speed_q20, &mut self.tasks);
         }
     }
 
@@ -176,8 +197,8 @@ impl Engine {
 
     pub(super) fn add_overhead(&mut self, cpu: CpuId, ns: u64) {
         self.settle(cpu);
-        let from = self.cpus[cpu as usize].busy_until.max(self.now);
-        self.extend_overhead(cpu, from + ns);
+        let c = &mut self.cpus[cpu as usize];
+        c.extend_overhead(self.now, c.busy_until.max(self.now) + ns);
     }
 
     /// The scheduler charged a CPU that it was not called on. One that sleeps is not delayed by it.
@@ -198,30 +219,18 @@ impl Engine {
             Mode::Exiting => c.due,
             Mode::Asleep => Time::MAX,
             Mode::Task => {
-                let (curr, interrupted, flagged) = (c.curr, !c.pending.is_empty(), c.flagged);
-                self.resume(cpu, curr, free);
+                let curr = c.curr.map(|task| &self.tasks[task as usize]);
+                c.progressed = curr.map_or(free, |t| resumes_at(t, self.now, free));
                 match curr {
-                    _ if interrupted => free,
+                    _ if !c.pending.is_empty() => free,
                     // About to be rescheduled, which retimes again.
-                    _ if flagged => return,
-                    Some(task) => self.completion(cpu, task, free),
+                    _ if c.flagged => return,
+                    Some(t) => t.done_at(c.progressed, self.env.cpu(cpu).speed_q20).max(free),
                     None => Time::MAX,
                 }
             }
         };
-        self.set_due(cpu, due);
-    }
-
-    /// The current task makes progress from the end of overhead on, a recorded one at once.
-    fn resume(&mut self, cpu: CpuId, curr: Option<TaskId>, free: Time) {
-        let recorded = curr.is_some_and(|task| self.tasks[task as usize].recorded);
-        self.cpus[cpu as usize].progressed = if recorded { self.now } else { free };
-    }
-
-    /// When the current task is done with its work, if nothing comes in between.
-    fn completion(&self, cpu: CpuId, task: TaskId, free: Time) -> Time {
-        let progressed = self.cpus[cpu as usize].progressed;
-        self.tasks[task as usize].done_at(progressed, self.env.cpu(cpu).speed_q20).max(free)
+        c.set_due(cpu, due, &mut self.queue);
     }
 
     /// Goes on to where the current task is done with its work, if nothing happens until then: no event is needed. Work
@@ -232,24 +241,19 @@ impl Engine {
             return false;
         }
         let free = c.busy_until.max(self.now);
-        self.resume(cpu, Some(task), free);
-        let due = self.completion(cpu, task, free);
+        let speed_q20 = self.env.cpu(cpu).speed_q20;
+        let t = &self.tasks[task as usize];
+        let resumes = resumes_at(t, self.now, free);
+        let due = t.done_at(resumes, speed_q20).max(free);
         let ahead = self.may_run_ahead_to(due);
         if ahead {
             self.nr_events += 1;
             self.now = due;
-            self.credit_work(cpu);
+            let c = &mut self.cpus[cpu as usize];
+            c.progressed = resumes;
+            c.credit_work(due, speed_q20, &mut self.tasks);
         }
         ahead
-    }
-
-    pub(super) fn set_due(&mut self, cpu: CpuId, due: Time) {
-        let c = &mut self.cpus[cpu as usize];
-        c.due = due;
-        if due < c.event_at {
-            c.event_at = due;
-            self.queue.push(due, EngineEvent::Cpu(cpu));
-        }
     }
 
     /// A CPU's event has come: if it is done, go on to what follows.
@@ -261,26 +265,25 @@ impl Engine {
         c.event_at = Time::MAX;
         if c.due > self.now {
             if c.due < Time::MAX {
-                let due = c.due;
-                self.set_due(cpu, due);
+                c.set_due(cpu, c.due, &mut self.queue);
             }
             return;
         }
         c.due = Time::MAX;
+        let (mode, curr, interrupted) = (c.mode, c.curr, !c.pending.is_empty());
         self.settle(cpu);
-        match self.cpus[cpu as usize].mode {
+        match mode {
             Mode::Exiting => self.finish_exit(cpu),
             Mode::Stopper => self.run_stopper(cpu),
             Mode::Asleep => {}
-            Mode::Task | Mode::Awake => {
-                if self.take_pending(cpu) {
-                    self.after_interrupt(cpu);
-                } else if let Some(task) = self.cpus[cpu as usize].curr {
-                    self.advance(cpu, task);
-                } else {
-                    self.enter_idle(cpu);
-                }
+            Mode::Task | Mode::Awake if interrupted => {
+                self.take_pending(cpu);
+                self.after_interrupt(cpu);
             }
+            Mode::Task | Mode::Awake => match curr {
+                Some(task) => self.advance(cpu, task),
+                None => self.enter_idle(cpu),
+            },
         }
     }
 
@@ -344,6 +347,9 @@ impl Engine {
     /// Migrations that the last schedule() reported of the task it took off the CPU: a real-time task that is preempted
     /// is pushed on at once.
     fn carry_out_put_off(&mut self) {
+        if self.put_off.is_empty() {
+            return;
+        }
         for (task, from, to, cause) in std::mem::take(&mut self.put_off) {
             self.task_migrated(task, from, to, cause);
         }

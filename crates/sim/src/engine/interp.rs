@@ -72,7 +72,8 @@ impl Engine {
                 Flow::Work if self.run_ahead(cpu, task) => in_instant = 0,
                 Flow::Work | Flow::Stop => return self.retime(cpu),
             }
-            if self.failure.is_some() || self.is_flagged(cpu) && !self.goes_on_at_once(task, program) {
+            let flagged = self.nr_flagged > 0 && self.is_flagged(cpu);
+            if self.failure.is_some() || flagged && !self.goes_on_at_once(task, program) {
                 return self.retime(cpu);
             }
         }

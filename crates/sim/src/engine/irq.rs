@@ -48,7 +48,7 @@ impl Engine {
                 c.pending.push_back(irq);
                 let until = c.busy_until;
                 if until < c.due {
-                    self.set_due(cpu, until);
+                    c.set_due(cpu, until, &mut self.queue);
                 }
             }
             _ => {
@@ -363,8 +363,9 @@ impl Engine {
         self.empty_caches(cpu, held);
         let starts = self.cpus[cpu as usize].stay.entered.max(self.now);
         self.energy_awake(cpu, starts, transition_uj);
-        self.cpus[cpu as usize].mode = Mode::Exiting;
-        self.set_due(cpu, starts + wake_ns);
+        let c = &mut self.cpus[cpu as usize];
+        c.mode = Mode::Exiting;
+        c.set_due(cpu, starts + wake_ns, &mut self.queue);
     }
 
     /// Awake: books the stay, then interrupts are handled and the CPU reschedules or goes back to idle.

@@ -388,8 +388,9 @@ impl Engine {
             if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 break Err(SimError::Stopped { at: self.now });
             }
-            if let Some(failure) = self.failure.take() {
-                return Err(failure);
+            // Taken only if there is one: a failure is large.
+            if self.failure.is_some() {
+                return Err(self.failure.take().unwrap_or_else(|| unreachable!("just seen")));
             }
             if self.started.is_some() && self.nr_vital == 0 && self.workload.duration_ns.is_none() {
                 break Ok(self.now);
@@ -728,12 +729,16 @@ impl Engine {
         let answer = f(&mut *self.sched, &mut self.env);
         let charged = self.env.take_charge(cpu);
         // The frequency change of an idle CPU is accounted to the CPU that sets it.
-        if !self.cpus[cpu as usize].sleeps() {
-            self.extend_overhead(cpu, self.now + charged);
+        let c = &mut self.cpus[cpu as usize];
+        if !c.sleeps() {
+            c.extend_overhead(self.now, self.now + charged);
         }
         while let Some(other) = self.env.take_charged_other() {
             let ns = self.env.take_charge(other);
             self.charge_other(other, ns);
+        }
+        if !self.env.has_requests() {
+            return answer;
         }
         let mut requests = std::mem::take(&mut self.requests);
         self.env.drain(&mut requests);
