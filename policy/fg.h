@@ -246,6 +246,7 @@ struct fg_task {
 	u64 sum_exec;		/* ns */
 	u64 prev_sum_exec;	/* sum_exec when it was last picked */
 	struct fg_mask allowed;
+	u64 pad;		/* whole lines */
 };
 
 #define FG_UCLAMP_MIN 0
@@ -675,7 +676,8 @@ struct fg_cpu {
 	u64 pad[2];
 
 	struct fg_server server;
-	u64 pad2[3];
+	/* Whole lines: the next CPU's state begins with one. */
+	u64 pad2[2];
 };
 
 /* sched-cache: the static key sched_cache_active, and the files of sched/llc_balancing in debugfs. */

@@ -47,7 +47,7 @@ pub use hash::HashObserver;
 pub use hist::Histogram;
 pub use metrics::{Delay, Meters, MetricsObserver, RuleCount, RunMetrics, NR_CAUSES};
 pub use misplacement::MisplacementMeter;
-pub use prefetch::prefetch_value;
+pub use prefetch::{prefetch_start, prefetch_value};
 pub use rule::Rule;
 pub use sched::*;
 

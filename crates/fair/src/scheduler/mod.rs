@@ -23,12 +23,13 @@ mod setattr;
 mod softirq;
 mod tracepoints;
 
+use std::mem::offset_of;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
 use fairground_sim::{
-    prefetch_value, Change, ClampLimits, Config, Env, Governor, Hotplug, IdleView, Ipi, Pick, Rule, Scheduler, TaskId,
-    TaskInfo, Time, WakeContext,
+    prefetch_start, prefetch_value, Change, ClampLimits, Config, Env, Governor, Hotplug, IdleView, Ipi, Pick, Rule,
+    Scheduler, TaskId, TaskInfo, Time, WakeContext,
 };
 use fairground_workload::{GroupClamp, GroupId, Workload};
 
@@ -476,10 +477,10 @@ impl Scheduler for Fair {
     }
 
     fn foresee(&self, cpu: CpuId, task: Option<TaskId>) {
-        prefetch_value(&self.queues.world.cpus[cpu as usize]);
+        prefetch_start(&self.queues.world.cpus[cpu as usize], offset_of!(FgCpu, rt));
         prefetch_value(&self.queues.rqs[cpu as usize]);
         if let Some(task) = task {
-            prefetch_value(self.queues.world.task(task));
+            prefetch_start(self.queues.world.task(task), offset_of!(FgTask, allowed));
         }
     }
 

@@ -60,7 +60,7 @@ use crate::draw::{draw, in_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::misplacement::MisplacementMeter;
-use crate::prefetch::prefetch_value;
+use crate::prefetch::{prefetch_start, prefetch_value};
 use crate::{Env, Event, EventKind, MigrateCause, Observer, Reason, Scheduler, SimError, Step, TaskId, TaskInfo, Time};
 
 use cache_model::CacheModel;
@@ -613,7 +613,7 @@ impl Engine {
         prefetch_value(&self.cpus[cpu as usize]);
         prefetch_value(self.env.cpu(cpu));
         if let Some(task) = task {
-            prefetch_value(&self.tasks[task as usize]);
+            prefetch_start(&self.tasks[task as usize], Task::HOT);
         }
         self.sched.foresee(cpu, task);
     }

@@ -1,5 +1,6 @@
 //! State of a thread in the engine.
 
+use std::mem::offset_of;
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask};
@@ -33,29 +34,18 @@ pub(crate) enum Wait {
     Nothing,
 }
 
+/// In the order of declaration: what nearly every event of a thread needs comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Task {
-    pub spec: SpecId,
     /// Program and working set (KiB) of its spec: needed all the time, and there are as many specs as tasks may be.
     /// While the task takes its steps, the program is theirs: an atomic count for each would take longer than most.
     pub program: Option<Arc<[Op]>>,
     pub footprint_kib: u32,
-    pub attr: SchedAttr,
-    /// What it asked for by sched_setaffinity, whatever its cpuset allows (user_cpus_ptr).
-    pub asked: Option<CpuMask>,
-    /// The CPUs that it may use.
-    pub affinity: CpuMask,
     /// Class of its affinity in the waste meter.
     pub class: usize,
     /// Address space; `None` for kernel threads, which borrow any.
     pub space: Option<u32>,
-    pub parent: Option<TaskId>,
-    /// Created as a thread of its parent's address space.
-    pub thread: bool,
-    pub live_children: u32,
-    /// Children that have exited and were not waited for.
-    pub zombies: u32,
-    pub born: u64,
     /// Identity for random draws: the same in two runs even if births interleave differently.
     pub lineage: u64,
     pub draws: u64,
@@ -65,12 +55,8 @@ pub(crate) struct Task {
     pub state: State,
     /// Its run queue, where it last was if asleep.
     pub rq: CpuId,
-    /// When the CPU on which it is was forbidden to it.
-    pub moving_since: Option<Time>,
     /// The CPU on which it is current, from switch-in to switch-out.
     pub on_cpu: Option<CpuId>,
-    /// The caches that hold parts of the task's working set.
-    pub history: CacheHistory,
 
     pub pc: u32,
     /// Progress within the step; 0 at its start.
@@ -83,8 +69,6 @@ pub(crate) struct Task {
     pub atomic: bool,
     /// The kernel mutex it holds or spins for.
     pub mutex: Option<ObjId>,
-    /// The clock when it was last called from a roster.
-    pub called_at: Time,
     /// Remaining repetitions of the loops it is in, innermost last; `None`: for ever.
     pub loops: Vec<Option<u64>>,
     /// Own phases of per-task timers.
@@ -112,10 +96,35 @@ pub(crate) struct Task {
     pub queued_at: Time,
     /// Time on a CPU, overhead not included, ns.
     pub run_ns: u64,
+
+    /// The caches that hold parts of the task's working set.
+    pub history: CacheHistory,
+
+    // What few events need.
+    /// The CPUs that it may use.
+    pub affinity: CpuMask,
+    /// What it asked for by sched_setaffinity, whatever its cpuset allows (user_cpus_ptr).
+    pub asked: Option<CpuMask>,
+    pub attr: SchedAttr,
+    pub spec: SpecId,
+    pub parent: Option<TaskId>,
+    /// Created as a thread of its parent's address space.
+    pub thread: bool,
+    pub live_children: u32,
+    /// Children that have exited and were not waited for.
+    pub zombies: u32,
+    pub born: u64,
+    /// When the CPU on which it is was forbidden to it.
+    pub moving_since: Option<Time>,
+    /// The clock when it was last called from a roster.
+    pub called_at: Time,
     pub preemptions: u64,
 }
 
 impl Task {
+    /// Bytes in front that most events of a thread need.
+    pub const HOT: usize = offset_of!(Task, affinity);
+
     /// Lets `dt` ns pass at a speed: stall first, then work.
     pub fn progress(&mut self, dt: u64, speed_q20: u64) {
         let stalled = dt.min(self.stall_ns);
