@@ -21,7 +21,7 @@ use miette::Diagnostic;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::stats::Change;
+use crate::stats::{Change, Terms};
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Better;
 
@@ -284,7 +284,7 @@ impl Columns {
         if base.is_empty() || mean == 0.0 {
             return None;
         }
-        let change = Change::of(from, to, better);
+        let change = Change::new(from, to, &Terms::of_any_values(better));
         let points = |diff: f64| better.sign() * diff / mean.abs() * 100.0 + 0.0;
         let ci95 = change.diff_ci95.map(|[a, b]| [points(a), points(b)]);
         Some(Points {
@@ -369,8 +369,7 @@ mod tests {
     /// Elapsed seconds by scheduler, seeds apart by their number.
     fn results(elapsed: &[f64], seeds: usize) -> Results {
         let run = |seconds: f64, seed: usize| {
-            let metric =
-                Metric { name: "elapsed_s".into(), unit: "s".into(), better: Better::Lower, meaning: String::new() };
+            let metric = Metric::new("elapsed_s", "s", Better::Lower, "");
             let value = seconds + seed as f64;
             Ok(RunReport { metrics: vec![MetricValue { metric, value }], hash: 0, notes: vec![] })
         };

@@ -5,7 +5,7 @@ mod side;
 use std::collections::BTreeMap;
 
 pub use self::side::{Settings, Side};
-use crate::stats::{Change, Summary, SIGNIFICANT_PAIRS_MIN};
+use crate::stats::{judge, Change, Summary, Terms, SIGNIFICANT_PAIRS_MIN};
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Selected;
 use fairground_run::metrics::{Metric, MetricValue};
@@ -44,6 +44,11 @@ impl Comparison {
     pub fn identical(&self) -> bool {
         !self.pairs.is_empty() && self.pairs.iter().all(|pair| pair.base == pair.test)
     }
+
+    /// Judges the rows together, as the rows of one table.
+    pub fn judge(&mut self) {
+        judge(self.rows.iter_mut().map(|row| &mut row.change));
+    }
 }
 
 /// One metric of base and test.
@@ -58,8 +63,23 @@ pub struct Row {
     pub base: Vec<f64>,
     /// Values of the test by seed, paired with `base`.
     pub test: Vec<f64>,
-    /// The paired difference, test minus base.
+    /// The paired difference, test minus base: what the seeds show on the nominal machine.
     pub change: Change,
+    /// What draws of the machine and seeds together show; `None` without draws.
+    pub model: Option<ModelInterval>,
+}
+
+/// The change over draws of the machine's figures, base and test on the same draw.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct ModelInterval {
+    /// Median, percent of the base's mean, positive = better.
+    pub median_pct: f64,
+    /// 90 % interval, low end first.
+    pub ci90: [f64; 2],
+    /// Share of the draws in which test is better, 0 to 1.
+    pub p_better: f64,
+    /// Number of draws.
+    pub draws: usize,
 }
 
 impl Row {
@@ -69,8 +89,8 @@ impl Row {
     }
 
     fn of_seeds(metric: Metric, seeds: Vec<u64>, base: Vec<f64>, test: Vec<f64>) -> Row {
-        let change = Change::of(&base, &test, metric.better);
-        Row { metric, seeds, base, test, change }
+        let change = Change::new(&base, &test, &Terms::of_metric(&metric));
+        Row { metric, seeds, base, test, change, model: None }
     }
 
     /// Mean and standard deviation of the base column.
@@ -113,7 +133,9 @@ impl Report {
         let comparisons = (1..sides.len())
             .map(|t| {
                 let (rows, pairs) = compare(seeds, &results[0], &results[t]);
-                Comparison { base: sides[0].clone(), test: sides[t].clone(), rows, pairs }
+                let mut comparison = Comparison { base: sides[0].clone(), test: sides[t].clone(), rows, pairs };
+                comparison.judge();
+                comparison
             })
             .collect();
         let failures = sides.iter().zip(results).flat_map(|(side, runs)| failures(&side.name, seeds, runs)).collect();
@@ -125,10 +147,11 @@ impl Report {
         report
     }
 
-    /// Removes the metrics that are not selected, comparison by comparison.
+    /// Removes the metrics that are not selected, comparison by comparison, and judges the others together.
     pub fn keep(&mut self, selected: &[Selected]) {
         for (comparison, selected) in self.comparisons.iter_mut().zip(selected) {
             comparison.rows.retain(|row| selected.has(&row.metric.name));
+            comparison.judge();
         }
         self.note_on_samples(selected);
     }
@@ -190,9 +213,9 @@ impl Report {
         if pairs == 0 {
             self.note("no pair of runs completed: there is nothing to compare");
         } else if pairs == 1 {
-            self.note("one pair of runs: no interval, nothing is significant");
+            self.note("one pair of runs: no interval, every verdict is unsure");
         } else if pairs < SIGNIFICANT_PAIRS_MIN {
-            self.note(format!("{pairs} pairs of runs: below {SIGNIFICANT_PAIRS_MIN} nothing is called significant"));
+            self.note(format!("{pairs} pairs of runs: below {SIGNIFICANT_PAIRS_MIN} every verdict is unsure"));
         }
     }
 }
@@ -267,8 +290,7 @@ mod tests {
     use fairground_run::metrics::Selection;
 
     fn run(figures: &[(&str, f64)]) -> Result<RunReport, String> {
-        let metric =
-            |name: &str| Metric { name: name.into(), unit: "us".into(), better: Better::Lower, meaning: String::new() };
+        let metric = |name: &str| Metric::new(name, "us", Better::Lower, "");
         let metrics = figures.iter().map(|(name, value)| MetricValue { metric: metric(name), value: *value }).collect();
         Ok(RunReport { metrics, hash: 0, notes: vec![] })
     }

@@ -2,7 +2,7 @@
 //!
 //! With `%` the improvement is compared (positive is better, in percent of base): `ops_per_sec<-2%` holds if test is
 //! more than 2 % worse. Without `%`, it is the mean of test in the metric's own unit: `wakeup_latency_p99_us>500`.
-//! Comparisons: `<`, `<=`, `>`, `>=`. A change from a base of 0 counts as infinitely better or worse. With several
+//! Comparisons: `<`, `<=`, `>`, `>=`. `METRIC=VERDICT` holds if the row has this verdict: `ops_per_sec=worse`. A change from a base of 0 counts as infinitely better or worse. With several
 //! tests the condition holds if it holds for any of them.
 //!
 //! `kernel agree` has the same form over its own metrics ([`crate::conformance::agree::Gate`]).
@@ -15,6 +15,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::comparison::{Comparison as Compared, Report, Row};
+use crate::stats::Verdict;
 use crate::tables::{number, percent};
 use fairground_run::metrics::Metric;
 
@@ -22,9 +23,13 @@ use fairground_run::metrics::Metric;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailIf {
     metric: String,
-    comparison: Comparison,
-    threshold: f64,
-    percent: bool,
+    condition: Condition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Condition {
+    Number { comparison: Comparison, threshold: f64, percent: bool },
+    Verdict(Verdict),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +53,7 @@ const COMPARISONS: [(&str, Comparison); 4] = [
 pub enum FailIfError {
     /// The text does not parse.
     #[error("--fail-if {text:?}: {problem}")]
-    #[diagnostic(help("write METRIC<NUMBER or METRIC<NUMBER%, with one of < <= > >="))]
+    #[diagnostic(help("write METRIC<NUMBER or METRIC<NUMBER%, with one of < <= > >=, or METRIC=VERDICT"))]
     Syntax {
         /// The condition, as typed.
         text: String,
@@ -75,7 +80,10 @@ impl FromStr for FailIf {
 
     fn from_str(text: &str) -> Result<FailIf, FailIfError> {
         let fault = |problem: &str| FailIfError::Syntax { text: text.into(), problem: problem.into() };
-        let at = text.find(['<', '>']).ok_or_else(|| fault("no comparison"))?;
+        let Some(at) = text.find(['<', '>']) else {
+            let (metric, word) = text.split_once('=').ok_or_else(|| fault("no comparison"))?;
+            return FailIf::by_verdict(metric.trim(), word.trim()).map_err(|problem| fault(&problem));
+        };
         let (metric, rest) = text.split_at(at);
         let found = COMPARISONS.iter().find_map(|(sign, c)| Some((rest.strip_prefix(sign)?, *c)));
         let (number, comparison) = found.ok_or_else(|| fault("no comparison"))?;
@@ -88,19 +96,37 @@ impl FromStr for FailIf {
         if !threshold.is_finite() {
             return Err(fault("the threshold is not a finite number"));
         }
-        Ok(FailIf { metric: metric.trim().into(), comparison, threshold, percent })
+        let condition = Condition::Number { comparison, threshold, percent };
+        Ok(FailIf { metric: metric.trim().into(), condition })
     }
 }
 
 impl fmt::Display for FailIf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = COMPARISONS.iter().find(|(_, c)| *c == self.comparison).map_or("", |(s, _)| s);
-        let unit = if self.percent { "%" } else { "" };
-        write!(f, "{}{sign}{}{unit}", self.metric, self.threshold)
+        match self.condition {
+            Condition::Verdict(verdict) => write!(f, "{}={verdict}", self.metric),
+            Condition::Number { comparison, threshold, percent } => {
+                let sign = COMPARISONS.iter().find(|(_, c)| *c == comparison).map_or("", |(s, _)| s);
+                let unit = if percent { "%" } else { "" };
+                write!(f, "{}{sign}{threshold}{unit}", self.metric)
+            }
+        }
     }
 }
 
 impl FailIf {
+    fn by_verdict(metric: &str, word: &str) -> Result<FailIf, String> {
+        if metric.is_empty() {
+            return Err("no metric".into());
+        }
+        let names = Verdict::ALL.map(Verdict::word);
+        let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word).ok_or_else(|| {
+            let near = nearest(word, names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            format!("{word:?} is not a verdict{near} (known: {})", names.join(", "))
+        })?;
+        Ok(FailIf { metric: metric.into(), condition: Condition::Verdict(verdict) })
+    }
+
     /// Name of the metric.
     pub fn metric(&self) -> &str {
         &self.metric
@@ -130,16 +156,22 @@ impl FailIf {
 
     /// Whether the threshold is a percentage.
     pub fn is_percent(&self) -> bool {
-        self.percent
+        matches!(self.condition, Condition::Number { percent: true, .. })
     }
 
-    /// Whether the comparison holds for this value.
+    /// Whether the condition is on a verdict.
+    pub fn is_verdict(&self) -> bool {
+        matches!(self.condition, Condition::Verdict(_))
+    }
+
+    /// Whether the comparison holds for this value. A condition on a verdict holds for none.
     pub fn holds_for(&self, value: f64) -> bool {
-        match self.comparison {
-            Comparison::Less => value < self.threshold,
-            Comparison::LessEqual => value <= self.threshold,
-            Comparison::Greater => value > self.threshold,
-            Comparison::GreaterEqual => value >= self.threshold,
+        let Condition::Number { comparison, threshold, .. } = self.condition else { return false };
+        match comparison {
+            Comparison::Less => value < threshold,
+            Comparison::LessEqual => value <= threshold,
+            Comparison::Greater => value > threshold,
+            Comparison::GreaterEqual => value >= threshold,
         }
     }
 
@@ -147,17 +179,22 @@ impl FailIf {
     /// There is no line if no pair of runs completed, which is a failure of its own.
     pub fn held(&self, report: &Report) -> Vec<String> {
         let of = |c: &Compared| match c.rows.iter().find(|r| r.metric.name == self.metric) {
-            Some(row) => self
-                .holds_for(self.value(row))
-                .then(|| format!("{self} holds for {}: {}", c.test.name, self.shown(row))),
+            Some(row) => self.holds(row).then(|| format!("{self} holds for {}: {}", c.test.name, self.shown(row))),
             None if c.pairs.is_empty() => None,
             None => Some(format!("{self} cannot be judged for {}: no pair of runs has a sample", c.test.name)),
         };
         report.comparisons.iter().filter_map(of).collect()
     }
 
+    fn holds(&self, row: &Row) -> bool {
+        match self.condition {
+            Condition::Verdict(verdict) => row.change.verdict == verdict,
+            Condition::Number { .. } => self.holds_for(self.value(row)),
+        }
+    }
+
     fn value(&self, row: &Row) -> f64 {
-        if !self.percent {
+        if !self.is_percent() {
             return row.test_summary().mean;
         }
         let direction = row.metric.better.sign() * row.change.diff;
@@ -166,7 +203,7 @@ impl FailIf {
     }
 
     fn shown(&self, row: &Row) -> String {
-        if self.percent && row.change.improvement_pct.is_some() {
+        if (self.is_percent() || self.is_verdict()) && row.change.improvement_pct.is_some() {
             percent(row.change.improvement_pct)
         } else {
             format!("{} {}", number(row.test_summary().mean), row.metric.unit)
@@ -182,7 +219,7 @@ mod tests {
 
     fn report() -> Report {
         let row = |name: &str, unit: &str, better, base: f64, test: f64| {
-            let metric = Metric { name: name.into(), unit: unit.into(), better, meaning: String::new() };
+            let metric = Metric::new(name, unit, better, "");
             Row::new(metric, vec![base; 8], vec![test; 8])
         };
         let rows = vec![
@@ -222,6 +259,19 @@ mod tests {
     }
 
     #[test]
+    fn verdicts_are_conditions() {
+        assert!(holds("ops_per_sec=worse") && holds("wakeup_latency_p99_us = worse") && !holds("ops_per_sec=better"));
+        assert!(holds("migrations=same"), "three migrations more are not of interest");
+        let parsed: FailIf = "ops_per_sec=worse".parse().unwrap();
+        assert_eq!((parsed.to_string().as_str(), parsed.is_verdict()), ("ops_per_sec=worse", true));
+        let problem = "ops_per_sec=wrose".parse::<FailIf>().unwrap_err().to_string();
+        assert!(
+            problem.contains("did you mean worse?") && problem.contains("better, worse, same, unsure"),
+            "{problem}"
+        );
+    }
+
+    #[test]
     fn plain_numbers_are_the_test_mean() {
         assert!(holds("wakeup_latency_p99_us>499") && !holds("wakeup_latency_p99_us>500"));
         assert!(holds("wakeup_latency_p99_us>=500"));
@@ -241,7 +291,17 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "ops_per_sec", "<3", "ops_per_sec<", "ops_per_sec<x%", "ops_per_sec=3", "ops_per_sec<inf"] {
+        for text in [
+            "",
+            "ops_per_sec",
+            "<3",
+            "ops_per_sec<",
+            "ops_per_sec<x%",
+            "ops_per_sec=3",
+            "=worse",
+            "ops_per_sec=",
+            "ops_per_sec<inf",
+        ] {
             assert!(text.parse::<FailIf>().is_err(), "{text}");
         }
     }

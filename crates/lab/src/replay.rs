@@ -319,7 +319,7 @@ fn higher(name: &str, unit: &str, meaning: &str, value: f64) -> MetricValue {
 }
 
 fn reading(name: &str, unit: &str, better: Better, meaning: &str, value: f64) -> MetricValue {
-    MetricValue { metric: Metric { name: name.into(), unit: unit.into(), better, meaning: meaning.into() }, value }
+    MetricValue { metric: Metric::new(name, unit, better, meaning), value }
 }
 
 impl Runner for ReplayRunner<'_> {

@@ -199,8 +199,7 @@ mod tests {
         let mail = mail();
         let run = mail.rows[0].run.clone().unwrap();
         let point = |test: f64| {
-            let metric =
-                Metric { name: run.metric.clone(), unit: "".into(), better: Better::Lower, meaning: "".into() };
+            let metric = Metric::new(&run.metric, "", Better::Lower, "");
             let rows = vec![Row::new(metric, vec![100.0], vec![test])];
             let comparisons = vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![] }];
             let (notes, failures) = Default::default();

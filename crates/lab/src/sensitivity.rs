@@ -217,7 +217,7 @@ mod tests {
 
     /// 3 pairs of runs, all with this change in percent of 100.
     fn report(run: &PublishedRun, pct: f64) -> Report {
-        let metric = Metric { name: run.metric.clone(), unit: "".into(), better: Better::Higher, meaning: "".into() };
+        let metric = Metric::new(&run.metric, "", Better::Higher, "");
         let rows = vec![Row::new(metric, vec![100.0; 3], vec![100.0 + pct; 3])];
         let comparisons = vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![] }];
         let (notes, failures) = Default::default();

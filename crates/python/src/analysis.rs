@@ -1,7 +1,7 @@
 //! Functions for `fairground.analysis`: statistics of pairs, names, and the frame of pages.
 
 use fairground_lab::page;
-use fairground_lab::stats::Change;
+use fairground_lab::stats::{Change, Terms};
 use fairground_run::metrics::Better;
 use pyo3::prelude::*;
 
@@ -26,7 +26,7 @@ pub fn change(base: Vec<f64>, test: Vec<f64>, better: &str) -> PyResult<ChangeTu
     if base.iter().chain(&test).any(|x| !x.is_finite()) {
         return Err(refused("paired columns must be finite"));
     }
-    let change = Change::of(&base, &test, better);
+    let change = Change::new(&base, &test, &Terms::of_any_values(better));
     Ok((change.diff, change.diff_ci95, change.improvement_pct, change.ci95, change.significant))
 }
 

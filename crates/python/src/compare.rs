@@ -33,7 +33,9 @@ type ComparisonRow<'a> = (&'a comparison::Comparison, &'a Row);
 #[pymethods]
 impl Comparison {
     /// One row for each test and metric: means, the change in percent of base (positive is better) with its 95 %
-    /// interval (`low`, `high`), and whether that excludes zero (`significant`; null below 6 pairs).
+    /// interval (`low`, `high`), whether that excludes zero (`significant`; null below 6 pairs), whether no pair differs from
+    /// another (`exact`), the p value that counts all rows of the test (`p_adjusted`), and the verdict (`better`, `worse`,
+    /// `same`, `unsure`).
     #[getter]
     fn table(&self) -> Table {
         let rows: Vec<ComparisonRow> = self.rows().collect();
@@ -53,6 +55,9 @@ impl Comparison {
             ("low", change(|r| r.change.ci95.map(|ci| ci[0]))),
             ("high", change(|r| r.change.ci95.map(|ci| ci[1]))),
             ("significant", maybe_booleans(rows.iter().map(|(_, r)| r.change.significant))),
+            ("exact", maybe_booleans(rows.iter().map(|(_, r)| Some(r.change.exact)))),
+            ("p_adjusted", change(|r| r.change.p_adjusted)),
+            ("verdict", texts(rows.iter().map(|(_, r)| r.change.verdict.word()))),
         ])
     }
 

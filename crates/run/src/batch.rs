@@ -154,8 +154,7 @@ mod tests {
             if (sched, seed) == (1, 3) {
                 return Err("task 7 lost".into());
             }
-            let metric =
-                Metric { name: "x".into(), unit: "count".into(), better: Better::Higher, meaning: String::new() };
+            let metric = Metric::new("x", "count", Better::Higher, "");
             let metrics = vec![MetricValue { metric, value: (sched * 100) as f64 + seed as f64 }];
             Ok(RunReport { metrics, hash: seed.into(), notes: vec![] })
         }

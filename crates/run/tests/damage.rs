@@ -16,8 +16,7 @@ fn key(n: u64) -> Key {
 }
 
 fn record(n: u64) -> Record {
-    let metric =
-        |i| Metric { name: format!("m{i}_us"), unit: "us".into(), better: Better::Lower, meaning: "m".repeat(40) };
+    let metric = |i| Metric::new(format!("m{i}_us"), "us", Better::Lower, "m".repeat(40));
     let value = |i| MetricValue { metric: metric(i), value: (n * 100 + i) as f64 / 3.0 };
     let metrics = (0..20 + n % 3).map(value).collect();
     let report = RunReport { metrics, hash: u128::from(n) << 90, notes: vec![format!("note {n}")] };

@@ -88,7 +88,8 @@ pub struct Compare {
     ///
     /// METRIC, one of < <= > >=, NUMBER. With % the number is an improvement in percent of base, positive is better:
     /// ops_per_sec<-2% holds if test is more than 2 % worse. Without, it is the mean of test in the metric's unit:
-    /// wakeup_latency_p99_us>500.
+    /// wakeup_latency_p99_us>500. METRIC=VERDICT holds if the row has the verdict better, worse, same or unsure:
+    /// ops_per_sec=worse.
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     fail_if: Vec<String>,
     /// Run everything twice; a run whose events differ has failed

@@ -319,8 +319,7 @@ mod tests {
     use super::*;
 
     fn row(name: &str, unit: &str, recorded: Option<f64>, simulated: f64) -> SheetRow {
-        let (name, unit, meaning) = (name.into(), unit.into(), String::new());
-        let metric = Metric { name, unit, better: Better::Lower, meaning };
+        let metric = Metric::new(name, unit, Better::Lower, "");
         SheetRow { metric, recorded, simulated: vec![simulated; 2] }
     }
 

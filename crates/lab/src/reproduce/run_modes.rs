@@ -81,8 +81,7 @@ mod tests {
 
     #[test]
     fn runs_are_told_apart_by_where_they_started() {
-        let metric =
-            |name: &str| Metric { name: name.into(), unit: String::new(), better: Better::Lower, meaning: "".into() };
+        let metric = |name: &str| Metric::new(name, "", Better::Lower, "");
         let cost = Row::new(metric("p90"), vec![40.0, 60.0, 42.0, 62.0, 61.0], vec![40.0; 5]);
         let start = Row::new(metric("distance"), vec![2.0, 4.0, 2.0, 4.0, 4.0], vec![2.0; 5]);
         let spread = RunModes::from_rows(&cost, &start).unwrap();

@@ -27,7 +27,10 @@ fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
     let _ = writeln!(out, " base          : {}", comparison.base.name);
     let _ = writeln!(out, " test          : {}", comparison.test.name);
     let _ = writeln!(out, " Units         : Normalized to base; metric's own unit where base is 0");
-    let _ = writeln!(out, " Interpretation: [pct imp] positive is better; (CV) in %; * significant (paired, 95%)");
+    let _ = writeln!(
+        out,
+        " Interpretation: [pct imp] positive is better; (CV) in %; * better or worse (paired, all rows counted, 5%)"
+    );
     let _ = writeln!(out, " Statistic     : Mean of {} paired runs", comparison.pairs.len());
     let _ = writeln!(out, " {bar}");
     let _ = writeln!(out, " {:<28} {:>23} {:>23}", "Case:", "base[pct imp](CV)", "test[pct imp](CV)");

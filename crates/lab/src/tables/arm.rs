@@ -12,7 +12,9 @@ pub fn render(report: &Report) -> String {
     for comparison in &report.comparisons {
         out.push_str(&table(comparison));
     }
-    out.push_str("perc_diff: + = more (raw sign); * the 95% interval of the paired difference excludes 0\n");
+    out.push_str(
+        "perc_diff: + = more (raw sign); * better or worse: not by chance, all rows counted (5%), and of interest\n",
+    );
     trailer(&mut out, report, "");
     out
 }

@@ -3,7 +3,7 @@
 
 use crate::comparison::{Comparison, Report, Row};
 
-const HEADER: [&str; 21] = [
+const HEADER: [&str; 26] = [
     "machine",
     "workload",
     "sched",
@@ -25,6 +25,11 @@ const HEADER: [&str; 21] = [
     "pairs_better",
     "pairs_worse",
     "notes",
+    "exact",
+    "p",
+    "p_adjusted",
+    "smallest",
+    "verdict",
 ];
 
 pub fn render(report: &Report) -> String {
@@ -42,7 +47,7 @@ pub fn render(report: &Report) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 21] {
+fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 26] {
     let (base, test, change) = (row.base_summary(), row.test_summary(), &row.change);
     let common = |name| report.common.get(name).unwrap_or_default().to_owned();
     let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
@@ -68,5 +73,10 @@ fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 21] {
         change.signs[0].to_string(),
         change.signs[1].to_string(),
         report.notes.join("; "),
+        change.exact.to_string(),
+        maybe(change.p),
+        maybe(change.p_adjusted),
+        change.smallest.to_string(),
+        change.verdict.word().into(),
     ]
 }

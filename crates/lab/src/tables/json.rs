@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::comparison::{Comparison, Failure, Report, Row, Settings};
-use crate::stats::Summary;
+use crate::comparison::{Comparison, Failure, ModelInterval, Report, Row, Settings};
+use crate::stats::{Summary, Verdict};
 use fairground_run::metrics::Better;
 
 /// Name and version of the schema; the number rises when a key changes its meaning.
@@ -48,6 +48,16 @@ struct MetricEntry<'a> {
     diff_ci95: Option<[f64; 2]>,
     pairs_better: usize,
     pairs_worse: usize,
+    /// No pair differs from another.
+    exact: bool,
+    p: Option<f64>,
+    /// By Holm's rule over the metrics of this object.
+    p_adjusted: Option<f64>,
+    /// Smallest difference of interest, in the metric's unit.
+    smallest: f64,
+    verdict: Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelInterval>,
 }
 
 /// The two event streams of a seed.
@@ -118,5 +128,11 @@ fn metric(row: &Row) -> MetricEntry<'_> {
         diff_ci95: change.diff_ci95,
         pairs_better: change.signs[0],
         pairs_worse: change.signs[1],
+        exact: change.exact,
+        p: change.p,
+        p_adjusted: change.p_adjusted,
+        smallest: change.smallest,
+        verdict: change.verdict,
+        model: row.model,
     }
 }

@@ -1,7 +1,7 @@
 //! As mmtests' compare-mmtests prints: mean, spread and extremes, one block per metric. Positive is better.
 //!
 //! mmtests stars a row when the two columns' own intervals do not overlap; ours are paired, so the star means what it
-//! means everywhere here: the interval of the paired difference excludes zero.
+//! means everywhere here: the verdict on the row is better or worse.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub fn render(report: &Report) -> String {
         block(&mut out, width, column, comparison);
         out.push('\n');
     }
-    let _ = writeln!(out, "(  n%) change, positive is better; *  n%* the 95% interval of the paired change excludes 0");
+    let _ = writeln!(out, "(  n%) change, positive is better; *  n%* better or worse: not by chance, all rows counted (5%), and of interest");
     trailer(&mut out, report, "");
     out
 }

@@ -6,7 +6,7 @@ use comfy_table::{presets, CellAlignment, Table};
 
 use super::text::{finish, number, percent, seed_range, trailer};
 use crate::comparison::{Comparison, Report, Row};
-use crate::stats::{Summary, SIGNIFICANT_PAIRS_MIN};
+use crate::stats::{Change, Summary, SIGNIFICANT_PAIRS_MIN};
 
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -47,7 +47,7 @@ fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
 fn table(comparison: &Comparison) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
-    table.set_header(["metric", "unit", "better", "base", "test", "improvement", "95 % interval", ""]);
+    table.set_header(["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict"]);
     for row in &comparison.rows {
         table.add_row(cells(row));
     }
@@ -62,9 +62,9 @@ fn table(comparison: &Comparison) -> String {
 fn cells(row: &Row) -> [String; 8] {
     let change = &row.change;
     // From a base of 0 there is no percentage: the difference is shown in the metric's own unit instead.
-    let (improvement, interval) = match change.improvement_pct {
-        Some(_) => (percent(change.improvement_pct), change.ci95.map(|c| c.map(|x| percent(Some(x))))),
-        None => (format!("{:+}", Plain(change.diff)), change.diff_ci95.map(|c| c.map(|x| Plain(x).to_string()))),
+    let improvement = match change.improvement_pct {
+        Some(_) => percent(change.improvement_pct),
+        None => format!("{:+}", Plain(change.diff)),
     };
     [
         row.metric.name.clone(),
@@ -73,9 +73,22 @@ fn cells(row: &Row) -> [String; 8] {
         spread(row.base_summary()),
         spread(row.test_summary()),
         improvement,
-        interval.map_or("-".into(), |[lo, hi]| format!("{lo} .. {hi}")),
-        if change.starred() { "*" } else { "" }.into(),
+        interval(change),
+        change.verdict.word().into(),
     ]
+}
+
+/// The interval in percent; where a percentage has none, that of the difference in the metric's own unit.
+fn interval(change: &Change) -> String {
+    let ends = match change.ci95 {
+        _ if change.exact => return "exact".into(),
+        Some(ci) => ci.map(|x| percent(Some(x))),
+        None => match change.diff_ci95 {
+            Some(ci) => ci.map(|x| Plain(x).to_string()),
+            None => return "-".into(),
+        },
+    };
+    ends.join(" .. ")
 }
 
 fn spread(s: Summary) -> String {
@@ -112,7 +125,10 @@ fn legend(out: &mut String) {
         "base, test     mean ± standard deviation over the seeds; one run per seed\n\
          improvement    mean of test - base, same seed on both sides, in percent of base's mean; positive is better;\n\
          \x20              without % where base is 0: test - base in the metric's unit\n\
-         95 % interval  of the improvement: Student's t interval of the paired differences\n\
-         *              the interval excludes zero; never below {SIGNIFICANT_PAIRS_MIN} pairs"
+         95 % interval  of the improvement, by the paired differences and the spread of the base; without % where base\n\
+         \x20              may be 0; exact: no pair differs from another\n\
+         verdict        better, worse: the difference is above the smallest of interest, and not by chance (all rows\n\
+         \x20              counted, 5 %); same: the interval is within the smallest difference of interest; unsure: neither\n\
+         \x20              is known, as always below {SIGNIFICANT_PAIRS_MIN} pairs"
     );
 }

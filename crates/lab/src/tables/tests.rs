@@ -3,11 +3,7 @@ use crate::comparison::{Comparison, Failure, Pair, Row, Settings};
 use fairground_run::metrics::{Better, Metric};
 
 fn row(name: &str, unit: &str, better: Better, base: &[f64], test: &[f64]) -> Row {
-    Row::new(
-        Metric { name: name.into(), unit: unit.into(), better, meaning: format!("what {name} is") },
-        base.repeat(2),
-        test.repeat(2),
-    )
+    Row::new(Metric::new(name, unit, better, format!("what {name} is")), base.repeat(2), test.repeat(2))
 }
 
 /// A clear gain, a count that falls to nothing, a change from zero, noise, and a constant; six pairs each.
@@ -28,16 +24,14 @@ fn report() -> Report {
     let settings = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
         .map(|sched| Settings::new("hikey960", "sched-pipe:loops=50000,threads", sched));
     let Report { common, mut comparisons, .. } = Report::new(&settings, &[], &vec![vec![], vec![]]);
+    let pairs =
+        (1..=6).map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) }).collect();
+    let mut comparison = Comparison { rows, pairs, ..comparisons.remove(0) };
+    comparison.judge();
     Report {
         common,
         seeds: (1..=7).collect(),
-        comparisons: vec![Comparison {
-            rows,
-            pairs: (1..=6)
-                .map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) })
-                .collect(),
-            ..comparisons.remove(0)
-        }],
+        comparisons: vec![comparison],
         notes: vec!["partition: 0-3".into()],
         failures: vec![Failure { side: "fair:v5.9".into(), seed: 7, message: "task 7 lost".into() }],
     }
@@ -51,7 +45,7 @@ fn every_layout_as_it_was() {
 }
 
 #[test]
-fn below_six_pairs_no_layout_has_a_star() {
+fn below_six_pairs_no_layout_has_a_star_and_all_is_unsure() {
     let mut report = report();
     for row in &mut report.comparisons[0].rows {
         *row = Row::new(row.metric.clone(), row.base[..5].into(), row.test[..5].into());
@@ -66,6 +60,7 @@ fn below_six_pairs_no_layout_has_a_star() {
     let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report)).unwrap();
     let metrics = json["metrics"].as_array().unwrap();
     assert!(metrics.iter().all(|m| m["significant"].is_null() && m["diff_ci95"].is_array()));
+    assert!(metrics.iter().all(|m| m["verdict"] == "unsure"));
     let csv = Format::Csv.render(&report);
     let mut lines = ::csv::Reader::from_reader(csv.as_bytes());
     let column = lines.headers().unwrap().iter().position(|name| name == "significant").unwrap();

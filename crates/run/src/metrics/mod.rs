@@ -15,7 +15,7 @@ use fairground_machine::{CpuMask, CpuType, Distance, Machine};
 use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics, Traffic};
 use fairground_workload::Workload;
 
-pub use self::metric::{Better, Metric, MetricValue};
+pub use self::metric::{Better, Metric, MetricValue, Range, SmallestEffect};
 pub use self::own::notes;
 pub use self::selection::{Selected, Selection, SelectionError};
 
@@ -30,19 +30,30 @@ struct Entry {
 /// Computes the figure of a run; `None` if the run has no samples of it.
 type Read = dyn Fn(&RunMetrics) -> Option<f64>;
 
+/// Smallest effect of interest on means and medians of times, percent.
+const MIDDLE_PCT: f64 = 2.0;
+/// The same on percentiles above the median: they vary more between runs, and mails call less noise.
+const TAIL_PCT: f64 = 5.0;
+/// The same on greatest values, each of which is one event.
+const GREATEST_PCT: f64 = 10.0;
+/// The same on times that are lost to waiting, and on energy that is lost: parts of a whole that has its own figure.
+const WAIT_PCT: f64 = 5.0;
+
 /// One figure of a distribution.
 struct Part {
     part: &'static str,
     words: &'static str,
     value: fn(Delay) -> f64,
+    /// Smallest effect of interest, percent.
+    smallest_pct: f64,
 }
 
 const PARTS: [Part; 5] = [
-    Part { part: "mean", words: "mean", value: |d| d.mean },
-    Part { part: "p50", words: "median", value: |d| d.p50 as f64 },
-    Part { part: "p95", words: "95th percentile", value: |d| d.p95 as f64 },
-    Part { part: "p99", words: "99th percentile", value: |d| d.p99 as f64 },
-    Part { part: "max", words: "greatest", value: |d| d.max as f64 },
+    Part { part: "mean", words: "mean", value: |d| d.mean, smallest_pct: MIDDLE_PCT },
+    Part { part: "p50", words: "median", value: |d| d.p50 as f64, smallest_pct: MIDDLE_PCT },
+    Part { part: "p95", words: "95th percentile", value: |d| d.p95 as f64, smallest_pct: TAIL_PCT },
+    Part { part: "p99", words: "99th percentile", value: |d| d.p99 as f64, smallest_pct: TAIL_PCT },
+    Part { part: "max", words: "greatest", value: |d| d.max as f64, smallest_pct: GREATEST_PCT },
 ];
 
 /// The list of figures under construction.
@@ -67,7 +78,7 @@ impl Entries {
         meaning: &str,
         read: impl Fn(&RunMetrics) -> Option<f64> + 'static,
     ) -> &mut Entry {
-        let metric = Metric { name: name.into(), unit: unit.into(), better: Better::Lower, meaning: meaning.into() };
+        let metric = Metric::new(name, unit, Better::Lower, meaning);
         self.0.push(Entry { metric, usual: false, read: Box::new(read) });
         let last = self.0.len() - 1;
         &mut self.0[last]
@@ -75,10 +86,10 @@ impl Entries {
 
     /// Adds the figures of a distribution: mean, percentiles, greatest. Tables show those in `usual` by default.
     fn add_delay(&mut self, name: &str, what: &str, usual: &[&str], read: fn(&RunMetrics) -> Delay) {
-        for Part { part, words, value } in PARTS {
+        for Part { part, words, value, smallest_pct } in PARTS {
             let meaning = format!("{what}: {words}");
             let entry = self.add_of_samples(&format!("{name}_{part}_us"), "us", &meaning, move |m| us(read(m), value));
-            entry.usual = usual.contains(&part);
+            entry.smallest_pct(smallest_pct).usual = usual.contains(&part);
         }
     }
 }
@@ -96,6 +107,12 @@ impl Entry {
     fn higher_is_better(&mut self) {
         self.metric.better = Better::Higher;
     }
+
+    /// Sets the smallest effect of interest, where it is not that of the unit, percent of the base.
+    fn smallest_pct(&mut self, pct: f64) -> &mut Self {
+        self.metric.smallest.pct = pct;
+        self
+    }
 }
 
 fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
@@ -105,14 +122,14 @@ fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
     list.add("migrations", "count", "changes of CPU by all tasks", |m| m.migrations as f64).usual();
     add_delays(&mut list);
     let wasted = "core time in which a task waited while a CPU it may use idled";
-    list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual();
+    list.add("wasted_core_s", "s", wasted, |m| m.wasted_core_s).usual().smallest_pct(WAIT_PCT);
     let busy = "share of time in which the CPUs that its threads may use were in no idle state";
     let usable = usable(workload, machine);
     list.add("busy_pct", "%", busy, move |m| busy_pct(m, &usable));
     let misplaced = "tasks away from a balanced placement, mean over time";
     list.add("misplaced_tasks", "tasks", misplaced, |m| m.misplaced).usual();
     let refill = "time for which tasks waited for lines of their footprints as they came to a CPU, summed over tasks";
-    list.add("refill_s", "s", refill, |m| m.refill_s);
+    list.add("refill_s", "s", refill, |m| m.refill_s).smallest_pct(WAIT_PCT);
     let near = "tasks born behind the last-level cache of who made them, of all made during the run";
     list.add("births_near_pct", "%", near, RunMetrics::births_near_pct);
     add_idle(&mut list);
@@ -170,7 +187,7 @@ fn add_idle(list: &mut Entries) {
     list.add("idle_cut", "count", "sleeps that ended before break-even", move |m| all(m).cut as f64).usual();
     let share = "share of these in all sleeps deeper than the shallowest";
     list.add("idle_cut_pct", "%", share, |m| cut_pct(m.idle.iter()));
-    list.add("idle_lost_j", "J", "energy lost by these", move |m| lost_j(&all(m))).usual();
+    list.add("idle_lost_j", "J", "energy lost by these", move |m| lost_j(&all(m))).usual().smallest_pct(WAIT_PCT);
     list.add("idle_above", "count", "sleeps too short for the state asked for", move |m| all(m).above as f64);
     list.add("idle_below", "count", "sleeps long enough for a deeper state", move |m| all(m).below as f64);
 }
@@ -235,7 +252,7 @@ fn add_traffic(list: &mut Entries) {
         list.add(&format!("lines_{word}"), "count", &meaning, move |m| m.traffic.lines[distance as usize] as f64);
     }
     let mut add = |name: &str, meaning: &str, ns: fn(&Traffic) -> u64| {
-        list.add(name, "s", meaning, move |m| ns(&m.traffic) as f64 / 1e9);
+        list.add(name, "s", meaning, move |m| ns(&m.traffic) as f64 / 1e9).smallest_pct(WAIT_PCT);
     };
     add("lines_s", "CPU time stalled for these lines, waits for links not included", |t| t.line_ns);
     add("message_s", "CPU time for messages of other CPUs beyond their lines", |t| t.message_ns);
@@ -248,17 +265,18 @@ fn add_traffic(list: &mut Entries) {
 fn add_type(list: &mut Entries, i: usize, cpu_type: &CpuType) {
     let core = &cpu_type.name;
     let suffix = identifier(core);
-    for Part { part, words, value } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
+    for Part { part, words, value, smallest_pct } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
         let meaning = format!("{core}: start of a wakeup until the woken task can work: {words}");
         let read = move |m: &RunMetrics| us(m.wakeup_latency_by_type[i], value);
-        list.add_of_samples(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read);
+        list.add_of_samples(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read)
+            .smallest_pct(smallest_pct);
     }
     let cut = format!("{core}: sleeps that ended before break-even");
     list.add(&format!("idle_cut_{suffix}"), "count", &cut, move |m| sum(&m.idle[i]).cut as f64);
     let share = format!("{core}: share of these in all sleeps deeper than the shallowest");
     list.add(&format!("idle_cut_pct_{suffix}"), "%", &share, move |m| cut_pct([&m.idle[i]]));
     let lost = format!("{core}: energy lost by these");
-    list.add(&format!("idle_lost_j_{suffix}"), "J", &lost, move |m| lost_j(&sum(&m.idle[i])));
+    list.add(&format!("idle_lost_j_{suffix}"), "J", &lost, move |m| lost_j(&sum(&m.idle[i]))).smallest_pct(WAIT_PCT);
     for (s, state) in cpu_type.idle_states.iter().enumerate() {
         let name = format!("residency_pct_{suffix}_{}", identifier(&state.name));
         let meaning = format!("{core}: share of time in {}", state.name);

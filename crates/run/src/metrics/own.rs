@@ -4,7 +4,7 @@ use fairground_machine::Machine;
 use fairground_sim::{Histogram, RunMetrics};
 use fairground_workload::{Score, Series, TimeUnit, Workload};
 
-use super::{percent, points, Entries};
+use super::{percent, points, Entries, GREATEST_PCT, MIDDLE_PCT, TAIL_PCT};
 
 /// Shortest measured part of a run from which all of the work may be inferred, ns.
 const PART_MIN_NS: u64 = 1_000_000_000;
@@ -61,23 +61,28 @@ pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
         TimeUnit::Ms => ("ms", 1e6),
     };
     let tick = f64::from(series.tick_ns) / unit_ns;
-    let mut add = |part: &str, words: &str, ticks: Box<dyn Fn(&Histogram) -> f64>| {
+    let mut add = |part: &str, words: &str, smallest_pct, ticks: Box<dyn Fn(&Histogram) -> f64>| {
         let (name, meaning) = (format!("{}_{part}_{unit}", series.name), format!("{}: {words}", series.meaning));
         let read = move |m: &RunMetrics| Some(ticks(samples(m, i)?) * tick);
-        list.add_of_samples(&name, unit, &meaning, read).usual();
+        let entry = list.add_of_samples(&name, unit, &meaning, read).usual().smallest_pct(smallest_pct);
+        // The tool sees nothing below its tick.
+        entry.metric.smallest.amount = entry.metric.smallest.amount.max(tick);
     };
     if series.mean {
-        add("mean", "mean", Box::new(Histogram::mean));
+        add("mean", "mean", MIDDLE_PCT, Box::new(Histogram::mean));
     }
     for permille in series.permilles.iter().copied() {
         let of_samples = move |s: &Histogram| s.permille_as_printed(u64::from(permille)) as f64;
         match permille {
-            1000 => add("max", "greatest", Box::new(|s| s.max() as f64)),
-            p if p % 10 == 0 => add(&format!("p{}", p / 10), &format!("{}th percentile", p / 10), Box::new(of_samples)),
+            1000 => add("max", "greatest", GREATEST_PCT, Box::new(|s| s.max() as f64)),
+            p if p % 10 == 0 => {
+                let pct = if p > 500 { TAIL_PCT } else { MIDDLE_PCT };
+                add(&format!("p{}", p / 10), &format!("{}th percentile", p / 10), pct, Box::new(of_samples));
+            }
             p => {
                 let (whole, tenth) = (p / 10, p % 10);
                 let words = format!("{whole}.{tenth}th percentile");
-                add(&format!("p{whole}_{tenth}"), &words, Box::new(of_samples));
+                add(&format!("p{whole}_{tenth}"), &words, TAIL_PCT, Box::new(of_samples));
             }
         }
     }

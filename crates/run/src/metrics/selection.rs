@@ -116,10 +116,7 @@ mod tests {
     use crate::metrics::Better;
 
     fn metrics() -> Vec<Metric> {
-        let metric = |name: &str| {
-            let (name, unit) = (name.to_owned(), "count".to_owned());
-            Metric { name, unit, better: Better::Lower, meaning: String::new() }
-        };
+        let metric = |name: &str| Metric::new(name, "count", Better::Lower, "");
         ["energy_j", "idle_cut", "migrations"].map(metric).into()
     }
 

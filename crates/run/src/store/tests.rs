@@ -10,8 +10,7 @@ fn key(n: u64) -> Key {
 
 /// Some with other metrics, some failed.
 fn record(n: u64) -> Record {
-    let metric =
-        |name: &str| Metric { name: name.into(), unit: "us".into(), better: Better::Lower, meaning: name.into() };
+    let metric = |name: &str| Metric::new(name, "us", Better::Lower, name);
     let names: &[&str] = if n % 3 == 0 { &["a_us"] } else { &["a_us", "b_us"] };
     let value = |(i, name): (usize, &&str)| MetricValue { metric: metric(name), value: n as f64 / 7.0 + i as f64 };
     let metrics = names.iter().enumerate().map(value).collect();

@@ -36,6 +36,10 @@ impl Gate {
         let names = names(plan, against);
         for condition in &conditions {
             condition.check_names(&names, "this comparison")?;
+            if condition.is_verdict() {
+                let problem = "decisions have no verdict: compare with a number".into();
+                return Err(FailIfError::Syntax { text: condition.to_string(), problem });
+            }
             if condition.is_percent() && [TOPOLOGY, CHANGED, PARTED].contains(&condition.metric()) {
                 let problem = format!("{} is a number, not a share: leave the % out", condition.metric());
                 return Err(FailIfError::Syntax { text: condition.to_string(), problem });
@@ -174,6 +178,7 @@ mod tests {
         let FailIfError::UnknownMetric { help, .. } = refused("piks>0") else { panic!("no metric is named so") };
         assert!(help.starts_with("did you mean pick?"), "{help}");
         assert!(matches!(refused("balance>0"), FailIfError::UnknownMetric { .. }), "passes are not judged");
+        assert!(matches!(refused("wake=worse"), FailIfError::Syntax { .. }), "decisions have no verdict");
         assert!(matches!(refused("changed>0"), FailIfError::UnknownMetric { .. }), "there is no other kernel");
         assert!(refused("topology>0%").to_string().contains("is a number, not a share"));
     }

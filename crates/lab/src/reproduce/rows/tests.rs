@@ -4,7 +4,7 @@ use fairground_run::metrics::{Better, Metric};
 /// What a run of a row would give: two metrics over `seeds` seeds.
 fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Source>) -> Executed {
     let row = |name: &str, better, [base, test]: [f64; 2]| {
-        let metric = Metric { name: name.into(), unit: String::new(), better, meaning: String::new() };
+        let metric = Metric::new(name, "", better, "");
         Row::new(metric, vec![base; seeds], vec![test; seeds])
     };
     let rows = vec![row("ops_per_sec", Better::Higher, ops), row("migrations", Better::Lower, migrations)];
@@ -182,7 +182,7 @@ fn a_row_taken_apart_says_which_feature_moves_it() {
         let of = |text: &str| fairground_fair::Features::parse(text).unwrap();
         let (base, test) = (of("v5.9"), of("v5.9+asym-prev-first-wa-prev-idle"));
         let ablation = Ablation::plan(&base, &test, &Default::default()).unwrap();
-        let row = |better| Metric { name: "ops_per_sec".into(), unit: "".into(), better, meaning: "".into() };
+        let row = |better| Metric::new("ops_per_sec", "", better, "");
         let report = |value: f64| {
             let metrics = vec![MetricValue { metric: row(Better::Higher), value }];
             Ok(RunReport { metrics, hash: 0, notes: vec![] })
@@ -202,7 +202,7 @@ fn shown_004(parts: &[&str]) -> Reproduction {
     let mut mail = Mail::find("cluster-level").unwrap();
     mail.keep(&parts.iter().map(|part| part.to_string()).collect::<Vec<_>>());
     let run = |spec: PublishedRun| {
-        let metric = Metric { name: spec.metric.clone(), unit: "".into(), better: Better::Lower, meaning: "".into() };
+        let metric = Metric::new(&spec.metric, "", Better::Lower, "");
         let test = spec.test.as_ref().map_or(10.0, |test| test.len() as f64 / 10.0);
         let fitted = vec![Source::Fitted("cluster-level/kunpeng920/pinned-cluster/elapsed/base".into())];
         let mut run = executed([1.0; 2], [1.0; 2], 8, fitted);
