@@ -1,30 +1,43 @@
 //! Warnings: values that are legal in a machine but look like mistakes.
 
+mod fits;
+mod plausible;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{CpuType, Distance, FreqDomain, IdleScope, Machine, SoftCost, Source};
+use crate::{CpuType, Distance, FreqDomain, IdleScope, Machine, Opp, SoftCost, Source};
+
+use self::plausible::digits;
 
 /// A warning about a value of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// Dotted path in the machine file, as in [`crate::Figure::path`].
     pub key: String,
-    /// What is odd, and why it matters.
+    /// What is odd, and why it matters, or what was expected.
     pub message: String,
+    /// The file and the line, from 1, of the figure; `None` for a machine that was not read with
+    /// [`Machine::find_checked`].
+    pub place: Option<(String, usize)>,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((file, line)) = &self.place {
+            write!(f, "{file}:{line}: ")?;
+        }
         write!(f, "`{}`: {}", self.key, self.message)
     }
 }
 
 impl Machine {
-    /// Legal but suspicious figures, in the order of the file; empty for a machine without any.
+    /// Legal but suspicious figures; empty for a machine without any. Figures are compared with each other and with those
+    /// of the presets.
     pub fn check(&self) -> Vec<Warning> {
         let mut found = Warnings(Vec::new());
         self.check_clusters(&mut found);
-        self.freq_domains.iter().for_each(|domain| check_opps(domain, &mut found));
+        self.check_clocks(&mut found);
         for cpu_type in &self.cpu_types {
             check_idle(cpu_type, &mut found);
             check_smt(cpu_type, &mut found);
@@ -33,7 +46,41 @@ impl Machine {
         self.check_costs(&mut found);
         self.check_caches(&mut found);
         self.check_sources(&mut found);
+        self.check_plausible(&mut found);
+        self.check_fits(&mut found);
         found.0
+    }
+
+    /// Equal clocks beside each other are one entry of a file, and are warned of once.
+    fn check_clocks(&self, found: &mut Warnings) {
+        let mut before = None;
+        for domain in &self.freq_domains {
+            if before != Some(&domain.opps) {
+                check_opps(domain, found);
+                check_power_per_clock(domain, found);
+                self.check_power_for_capacity(domain, found);
+            }
+            before = Some(&domain.opps);
+        }
+    }
+
+    /// A CPU of less capacity than another should not draw more, each at its top clock.
+    fn check_power_for_capacity(&self, domain: &FreqDomain, found: &mut Warnings) {
+        let top = |domain: &FreqDomain| domain.opps.last().map_or(0.0, |opp| opp.active_mw);
+        let Some(own) = domain.cpus.first().map(|cpu| &self.cpus[cpu as usize]) else { return };
+        let stronger = self.cpus.iter().filter(|cpu| cpu.capacity > own.capacity);
+        let thriftier = stronger.map(|cpu| (top(self.freq_domain_of(cpu.id)), cpu)).filter(|(mw, _)| *mw < top(domain));
+        let Some((mw, other)) = thriftier.min_by(|(a, _), (b, _)| a.total_cmp(b)) else { return };
+        let message = format!(
+            "CPU {} of capacity {} draws {} mW at its top clock, CPU {} of capacity {} only {mw} mW; expected no more power for \
+             less capacity",
+            own.id,
+            own.capacity,
+            top(domain),
+            other.id,
+            other.capacity
+        );
+        found.add(format!("freq_domain[{}].opps", domain.cpus), message);
     }
 
     fn check_clusters(&self, found: &mut Warnings) {
@@ -124,7 +171,59 @@ struct Warnings(Vec<Warning>);
 
 impl Warnings {
     fn add(&mut self, key: String, message: impl Into<String>) {
-        self.0.push(Warning { key, message: message.into() });
+        self.0.push(Warning { key, message: message.into(), place: None });
+    }
+}
+
+impl Warning {
+    /// Adds the place: `lines` are those of figures, by their paths. What is no figure has the place of the first figure of
+    /// its section.
+    pub(crate) fn locate(&mut self, file: &str, lines: &BTreeMap<String, usize>) {
+        let section = self.key.rsplit_once('.').map_or("", |(section, _)| section);
+        let of_section = || {
+            let own =
+                lines.iter().filter(|(path, _)| path.strip_prefix(section).is_some_and(|rest| rest.starts_with('.')));
+            own.map(|(_, line)| *line).min()
+        };
+        let line = lines.get(&self.key).copied().or_else(of_section);
+        self.place = line.map(|line| (file.to_owned(), line));
+    }
+}
+
+/// The energy of a cycle may fall to this share of what it was at a lower clock: static power counts for less at the
+/// higher clock, and measured tables scatter.
+const FALL: f64 = 0.8;
+
+/// Times that the energy of a cycle may rise from one operating point to the next: the square of the voltages. A rise
+/// up to the square of the clocks' ratio is accepted too, as the points of some tables are far apart.
+const JUMP: f64 = 3.0;
+
+/// Power divided by clock, the energy of a cycle, goes with the square of the voltage, which rises with the clock.
+fn check_power_per_clock(domain: &FreqDomain, found: &mut Warnings) {
+    let key = || format!("freq_domain[{}].opps", domain.cpus);
+    let per_mhz = |opp: &Opp| opp.active_mw / f64::from(opp.khz) * 1e3;
+    let show = |opp: &Opp| format!("{} mW/MHz at {} kHz", digits(per_mhz(opp)), opp.khz);
+    for pair in domain.opps.windows(2).filter(|pair| per_mhz(&pair[0]) > 0.0) {
+        let rise = per_mhz(&pair[1]) / per_mhz(&pair[0]);
+        let clocks = f64::from(pair[1].khz) / f64::from(pair[0].khz);
+        if rise > JUMP && rise > clocks * clocks {
+            let most = digits(per_mhz(&pair[0]) * JUMP.max(clocks * clocks));
+            let message = format!("{} after {}, a jump; expected at most {most}", show(&pair[1]), show(&pair[0]));
+            found.add(key(), message);
+        }
+    }
+    let falls = |i: &usize| {
+        let highest = domain.opps[..*i].iter().max_by(|a, b| per_mhz(a).total_cmp(&per_mhz(b)))?;
+        (per_mhz(&domain.opps[*i]) < FALL * per_mhz(highest)).then_some((*i, highest))
+    };
+    if let Some((i, highest)) = (1..domain.opps.len()).find_map(|i| falls(&i)) {
+        let least = digits(FALL * per_mhz(highest));
+        let message = format!(
+            "{} after {}: power for each MHz falls; expected at least {least}",
+            show(&domain.opps[i]),
+            show(highest)
+        );
+        found.add(key(), message);
     }
 }
 

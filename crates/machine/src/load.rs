@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::MachineError;
 use crate::suggest;
-use crate::{file, FitParam, Machine, MachineSpec, Perturbation};
+use crate::{file, FitParam, Machine, MachineSpec, Perturbation, Warning};
 
 /// Name and text of each preset.
 const PRESETS: [(&str, &str); 17] = [
@@ -86,7 +86,7 @@ impl Machine {
     pub fn preset(name: &str) -> Result<Machine, MachineError> {
         let text = preset_text(name)
             .ok_or_else(|| MachineError::Unknown { name: name.into(), help: suggest(name, presets()) })?;
-        Machine::from_toml(&format!("machines/{name}.toml"), text)
+        Machine::from_toml(&preset_file(name), text)
     }
 
     /// A preset by name, else a file by path. A name with a `/` or ending in `.toml` is always a path.
@@ -102,6 +102,22 @@ impl Machine {
             true => Machine::load(name_or_path),
             false => Machine::preset(name_or_path),
         }
+    }
+
+    /// As [`Machine::find`], with its warnings ([`Machine::check`]), each with the line that it is about.
+    ///
+    /// # Errors
+    /// As [`Machine::find`].
+    pub fn find_checked(name_or_path: &str) -> Result<(Machine, Vec<Warning>), MachineError> {
+        let machine = Machine::find(name_or_path)?;
+        let (file, text) = match is_file(name_or_path) {
+            true => (name_or_path.to_owned(), Machine::read(Path::new(name_or_path))?),
+            false => (preset_file(name_or_path), preset_text(name_or_path).unwrap_or_default().to_owned()),
+        };
+        let (_, lines) = file::load_with_lines(&file, &text)?;
+        let mut warnings = machine.check();
+        warnings.iter_mut().for_each(|warning| warning.locate(&file, &lines));
+        Ok((machine, warnings))
     }
 
     /// This machine as the text of a file. Loading it gives the same machine, sources included; comments and the tags
@@ -137,6 +153,11 @@ impl Machine {
     pub fn restate_figures(&mut self) {
         self.figures = file::write(self).1;
     }
+}
+
+/// What messages call the file of a preset.
+fn preset_file(name: &str) -> String {
+    format!("machines/{name}.toml")
 }
 
 /// Whether [`Machine::find`] takes this for the path of a file.

@@ -64,7 +64,7 @@ impl MachineCommand {
             MachineCommand::List => list()?,
             MachineCommand::Show { machine, toml: false } => describe(&machine)?,
             MachineCommand::Show { machine, toml: true } => Machine::find(&machine)?.to_toml(),
-            MachineCommand::Check { machine } => check(&Machine::find(&machine)?),
+            MachineCommand::Check { machine } => check(&machine)?,
             MachineCommand::Capture(capture) => return capture.run(),
         };
         print(&text)?;
@@ -119,12 +119,12 @@ fn describe(spec: &str) -> Result<String, Failure> {
     Ok(out + "\n" + &machine.describe())
 }
 
-fn check(machine: &Machine) -> String {
-    let warnings = machine.check();
+fn check(name: &str) -> Result<String, Failure> {
+    let (machine, warnings) = Machine::find_checked(name)?;
     let mut out = String::new();
     for warning in &warnings {
         let _ = writeln!(out, "warning: {warning}");
     }
     let _ = writeln!(out, "{}: {} CPUs, {} warnings", machine.name, machine.nr_cpus(), warnings.len());
-    out
+    Ok(out)
 }

@@ -240,7 +240,7 @@ impl<'a> Parts<'a> {
     fn clusters(&self, domains: &[FreqDomain]) -> Vec<Cluster> {
         let cluster = |seen: &super::topology::Cluster| {
             let first = seen.cpus.first().unwrap_or(0);
-            let (active_mw, idle_mw) = self.lent(first).cluster_mw(self.power(first, domains));
+            let (active_mw, idle_mw) = self.lent(first).cluster_mw(self.power(first, domains), seen.cpus.count());
             Cluster { cpus: seen.cpus, shares_cache: seen.shares_cache, active_mw, idle_mw }
         };
         self.seen.topology.clusters.iter().map(cluster).collect()

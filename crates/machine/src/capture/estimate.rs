@@ -221,8 +221,10 @@ impl Core<'_> {
         khz.iter().map(|khz| Opp::new(*khz, mw(*khz))).collect()
     }
 
-    /// Power of a cluster while it is in use and while it is not, mW; `power` is the captured core's over this one's.
-    pub fn cluster_mw(&self, power: f64) -> (f64, f64) {
+    /// Power of a cluster of `cpus` CPUs while it is in use and while it is not, mW; `power` is the captured core's over
+    /// this one's. It is in proportion to the power of the CPUs: a lender's cluster may be a socket.
+    pub fn cluster_mw(&self, power: f64, cpus: usize) -> (f64, f64) {
+        let power = power * cpus as f64 / self.cluster.cpus.count() as f64;
         (rounded(self.cluster.active_mw * power), rounded(self.cluster.idle_mw * power))
     }
 

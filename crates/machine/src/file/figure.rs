@@ -158,6 +158,7 @@ impl<'a> Node<'a> {
         let source = source.source(fit)?;
         let spread = self.spread(&path)?;
         self.file.figures.borrow_mut().push(Figure { path, value, source, spread });
+        self.file.offsets.borrow_mut().push(self.key_span.start);
         Ok(())
     }
 

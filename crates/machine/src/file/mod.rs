@@ -63,9 +63,7 @@ pub(crate) fn load(file_name: &str, text: &str) -> FileResult<Machine> {
 
 /// The same with the factors of a draw, by path.
 pub(crate) fn load_drawn(file_name: &str, text: &str, factors: &BTreeMap<String, f64>) -> FileResult<Machine> {
-    let tree = tree::Tree::parse(file_name, text)?;
-    let file = File { drawn: Some(factors), ..File::new(file_name, text) };
-    Ok(read_file(file, &tree)?.0)
+    read_file(&mut File { drawn: Some(factors), ..File::new(file_name, text) })
 }
 
 /// The same with one figure turned; and whether there is such a magnitude.
@@ -74,17 +72,29 @@ pub(crate) fn load_turned(
     text: &str,
     turn: Option<(&str, Perturbation)>,
 ) -> FileResult<(Machine, bool)> {
-    let tree = tree::Tree::parse(file_name, text)?;
     let turn = turn.map(|(path, turn)| FigurePerturbation { path, turn, met: Cell::new(false) });
-    read_file(File { turn, ..File::new(file_name, text) }, &tree)
+    let mut file = File { turn, ..File::new(file_name, text) };
+    let machine = read_file(&mut file)?;
+    Ok((machine, file.turn.is_some_and(|turn| turn.met.get())))
 }
 
-fn read_file<'a>(mut file: File<'a>, tree: &'a tree::Tree) -> FileResult<(Machine, bool)> {
-    require_format(&Node::root(&file, tree))?;
-    file.sources = read_sources(&Node::root(&file, tree).table(&TOP_KEYS)?)?;
-    let mut machine = read_machine(&Node::root(&file, tree).table(&TOP_KEYS)?)?;
-    machine.figures = file.figures.into_inner();
-    Ok((machine, file.turn.is_some_and(|turn| turn.met.get())))
+/// A machine, and the line, from 1, of each of its figures by path.
+pub(crate) fn load_with_lines(file_name: &str, text: &str) -> FileResult<(Machine, BTreeMap<String, usize>)> {
+    let mut file = File::new(file_name, text);
+    let machine = read_file(&mut file)?;
+    let line = |offset: usize| text.as_bytes()[..offset.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1;
+    let paths = machine.figures.iter().map(|figure| figure.path.clone());
+    let lines = paths.zip(file.offsets.into_inner().into_iter().map(line)).collect();
+    Ok((machine, lines))
+}
+
+fn read_file(file: &mut File) -> FileResult<Machine> {
+    let tree = tree::Tree::parse(file.name, file.text)?;
+    require_format(&Node::root(file, &tree))?;
+    file.sources = read_sources(&Node::root(file, &tree).table(&TOP_KEYS)?)?;
+    let mut machine = read_machine(&Node::root(file, &tree).table(&TOP_KEYS)?)?;
+    machine.figures = file.figures.take();
+    Ok(machine)
 }
 
 /// Another format may have other keys, so this comes before anything else is judged.

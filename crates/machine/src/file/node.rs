@@ -20,6 +20,8 @@ pub struct File<'a> {
     pub(super) sources: BTreeMap<String, (SourceClass, String)>,
     /// Of a machine: figures read so far.
     pub(super) figures: RefCell<Vec<Figure>>,
+    /// Of a machine: where the figures stand, bytes.
+    pub(super) offsets: RefCell<Vec<usize>>,
     /// Of a machine: a figure that is to be read as more or less than it says.
     pub(super) turn: Option<FigurePerturbation<'a>>,
     /// Of a machine: the factors of a draw by path; what the kernel is told is read as it stands.
@@ -38,7 +40,15 @@ pub(super) struct FigurePerturbation<'a> {
 impl<'a> File<'a> {
     /// A file with this name and text.
     pub fn new(name: &'a str, text: &'a str) -> Self {
-        File { name, text, sources: BTreeMap::new(), figures: RefCell::default(), turn: None, drawn: None }
+        File {
+            name,
+            text,
+            sources: BTreeMap::new(),
+            figures: RefCell::default(),
+            offsets: RefCell::default(),
+            turn: None,
+            drawn: None,
+        }
     }
 
     /// How the magnitude at `path` is turned.
