@@ -12,7 +12,7 @@ use flate2::read::MultiGzDecoder;
 use tar::{Archive, Entry, EntryType, PaxExtensions};
 
 use super::files::{role, Role};
-use super::tree::{shortened, MAX_FILE};
+use super::tree::{max_size, shortened, MAX_FILE};
 use super::{CaptureError, Notes};
 
 /// Limits of a tarball: bytes unpacked, members, bytes of a name, members kept, bytes of them.
@@ -245,7 +245,9 @@ impl Reader {
         };
         let Some(role) = self.role(&path) else { return Ok(()) };
         let member = match (kind, role) {
-            (EntryType::Regular | EntryType::Continuous, Role::File) => Ok(Member::File(contents(entry)?)),
+            (EntryType::Regular | EntryType::Continuous, Role::File) => {
+                Ok(Member::File(contents(entry, max_size(&path))?))
+            }
             (EntryType::Regular | EntryType::Continuous, Role::Above) => return Ok(()),
             (EntryType::Directory, _) => Ok(Member::Dir),
             (EntryType::Link, _) => linked("", link),
@@ -306,10 +308,10 @@ fn pax(bytes: &[u8]) -> LongNames {
 
 /// The bytes of a file, one more than is allowed of one that is too large. tar states sysfs's files as large as a page
 /// and fills the rest with zeros.
-fn contents<R: Read>(entry: &mut Entry<R>) -> io::Result<Vec<u8>> {
+fn contents<R: Read>(entry: &mut Entry<R>, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    entry.by_ref().take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 <= MAX_FILE {
+    entry.by_ref().take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 <= most {
         bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
         bytes.shrink_to_fit();
     }

@@ -34,6 +34,11 @@ impl Cpus {
         0..self.count() as CpuId
     }
 
+    /// The kernel's id of a CPU.
+    pub fn kernel_id(&self, cpu: CpuId) -> CpuId {
+        self.ids[cpu as usize]
+    }
+
     /// The directory of a CPU.
     pub fn dir(&self, cpu: CpuId) -> String {
         format!("devices/system/cpu/cpu{}", self.ids[cpu as usize])

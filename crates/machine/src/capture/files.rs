@@ -5,7 +5,7 @@ const POLICY: &str = "related_cpus affected_cpus scaling_available_frequencies s
                       cpuinfo_min_freq cpuinfo_max_freq cpuinfo_transition_latency scaling_governor";
 
 /// Directories of sysfs, and the files that are read of each. A `#` stands for a number, a `*` for any name.
-pub(super) const FILES: [(&str, &str); 17] = [
+pub(super) const FILES: [(&str, &str); 18] = [
     ("devices/system/cpu", "online present isolated modalias"),
     ("devices/system/cpu/cpu#", "online cpu_capacity"),
     ("devices/system/cpu/cpu#/regs/identification", "midr_el1"),
@@ -27,7 +27,11 @@ pub(super) const FILES: [(&str, &str); 17] = [
     ("devices/virtual/dmi/id", "sys_vendor product_name"),
     ("fs/cgroup", "cpuset.cpus.effective"),
     ("fs/cgroup/cpuset", "cpuset.effective_cpus"),
+    (PROC, "cpuinfo"),
 ];
+
+/// The directory of processes, which is beside a mounted sysfs and not in it.
+const PROC: &str = "proc";
 
 /// What a path is in a tree of which [`FILES`] are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +81,11 @@ const HERE: &str = "#FILES\n";
 pub fn capture_script() -> String {
     let mut lines = String::new();
     for (dir, files) in FILES {
-        lines.push_str(&format!("take '{}' '{files}'\n", dir.replace('#', "[0-9]*")));
+        let take = format!("take '{}' '{files}'", dir.replace('#', "[0-9]*"));
+        lines.push_str(&match dir {
+            PROC => format!("case $PWD in */sys) take '../{PROC}' '{files}' ;; *) [ ! -d {PROC} ] || {take} ;; esac\n"),
+            _ => take + "\n",
+        });
     }
     TEMPLATE.replace(HERE, &lines)
 }

@@ -101,8 +101,12 @@ pub(super) fn is_zen(tree: &Tree) -> Result<bool, CaptureError> {
 pub(super) fn core_name(tree: &Tree, cpus: &Cpus, cpu: CpuId) -> Result<Option<String>, CaptureError> {
     let Some(midr) = tree.hex(&format!("{}/regs/identification/midr_el1", cpus.dir(cpu)))? else { return Ok(None) };
     let (implementer, part) = (midr >> 24 & 0xff, midr >> 4 & 0xfff);
-    let known = ARM_CORES.iter().find(|(i, p, _)| (*i, *p) == (implementer, part));
-    Ok(known.map(|(.., name)| name.to_string()))
+    Ok(arm_core(implementer, part).map(str::to_owned))
+}
+
+/// The name of the Arm core with this implementer and part number, if it is known.
+pub(super) fn arm_core(implementer: u64, part: u64) -> Option<&'static str> {
+    ARM_CORES.iter().find(|(i, p, _)| (*i, *p) == (implementer, part)).map(|(.., name)| *name)
 }
 
 /// The name of a core that a device tree calls so, less the vendor: as it is written here if it is known.

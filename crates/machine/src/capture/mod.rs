@@ -7,13 +7,14 @@
 //!
 //! `input` detects the type of the input. Of sysfs, `tree` reads files (`archive` those of a tarball; `files` lists
 //! them and writes the script that collects them), `cpus` selects the CPUs, and `topology`, `caches`, `clocks`, `idle`,
-//! `energy` and `kinds` read their parts of the tree. `devicetree` does the same with a device tree. From the resulting
+//! `energy` and `kinds` read their parts of the tree, and `cpuinfo` the file of that name beside it. `devicetree` does the same with a device tree. From the resulting
 //! `hardware`, `nearest` chooses the lender, `estimate` scales its figures, and `assemble` makes the machine.
 
 mod archive;
 mod assemble;
 mod caches;
 mod clocks;
+mod cpuinfo;
 mod cpus;
 mod devicetree;
 mod energy;

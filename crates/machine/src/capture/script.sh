@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a tarball of what `fairground machine capture` reads of a machine: topology, caches, clocks, capacities and idle
-# states from sysfs, and the energy model from debugfs, which root alone may read.
+# states from sysfs, the energy model from debugfs, which root alone may read, and /proc/cpuinfo.
 #
 #   sh capture.sh [TARBALL [SYSFS]]
 #
@@ -53,7 +53,7 @@ take() {
 #FILES
 
 cd "$work" || fail "cannot enter $work"
-tar -cf all.tar sys || fail "cannot pack with tar"
+tar -cf all.tar * || fail "cannot pack with tar"
 packed=all.tar
 if ! command -v gzip >/dev/null; then
 	echo "capture: no gzip, the tarball is not compressed" >&2

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::{Source, SourceClass};
 
+use super::cpuinfo::CpuInfo;
 use super::cpus::Cpus;
 use super::hardware::{Hardware, SYSFS};
 use super::kinds::Isa;
@@ -38,11 +39,14 @@ pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Ha
     let clocks = clocks::read(sysfs, &cpus, &topology.cores, notes)?;
     let (capacities, capacity_source) = capacities(sysfs, &cpus, &clocks, notes)?;
     let idle = idle::read(sysfs, &cpus, notes)?;
-    let core_names = cpus.iter().map(|cpu| kinds::core_name(sysfs, &cpus, cpu)).collect::<Result<_, _>>()?;
+    let cpuinfo = CpuInfo::read(sysfs, notes)?;
+    let core_name = |cpu| Ok(kinds::core_name(sysfs, &cpus, cpu)?.or_else(|| cpuinfo.core_name(&cpus, cpu)));
+    let core_names = cpus.iter().map(core_name).collect::<Result<_, CaptureError>>()?;
+    let states = idle.iter().flatten().map(|state| state.name.as_str());
     Ok(Hardware {
-        title: title(sysfs, &cpus)?,
+        title: title(sysfs, &cpus, &cpuinfo)?,
         places: &SYSFS,
-        isa: Isa::from_tree(sysfs, idle.iter().flatten().map(|state| state.name.as_str()))?,
+        isa: cpuinfo.isa.map_or_else(|| Isa::from_tree(sysfs, states), |isa| Ok(Some(isa)))?,
         is_zen: kinds::is_zen(sysfs)?,
         core_names,
         topology,
@@ -56,8 +60,8 @@ pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Ha
     })
 }
 
-/// What firmware calls the board: the device tree's model, or DMI's vendor and product.
-fn title(tree: &Tree, cpus: &Cpus) -> Result<String, CaptureError> {
+/// What firmware calls the board, the device tree's model or DMI's vendor and product, and the models of its CPUs.
+fn title(tree: &Tree, cpus: &Cpus, cpuinfo: &CpuInfo) -> Result<String, CaptureError> {
     let mut words = Vec::new();
     words.extend(tree.name("firmware/devicetree/base/model")?);
     if words.is_empty() {
@@ -66,7 +70,9 @@ fn title(tree: &Tree, cpus: &Cpus) -> Result<String, CaptureError> {
         }
     }
     let board = if words.is_empty() { "A machine".into() } else { words.join(" ") };
-    Ok(format!("{board}, {} CPUs, captured from sysfs", cpus.count()))
+    // Big and little cores have a model each; a name for each CPU would be no title.
+    let models: String = cpuinfo.models.iter().take(3).map(|model| format!(", {model}")).collect();
+    Ok(format!("{board}{models}, {} CPUs, captured from sysfs", cpus.count()))
 }
 
 /// cpu_capacity of each CPU, and what it rests on. A machine's strongest CPU has 1024: where stronger ones

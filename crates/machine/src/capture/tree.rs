@@ -9,10 +9,23 @@ use std::rc::Rc;
 use crate::{CpuMask, NR_CPUS};
 
 use super::archive::Members;
+use super::cpuinfo;
 use super::CaptureError;
 
 /// The most that is read of a file; sysfs gives a page.
 pub(super) const MAX_FILE: u64 = 64 << 10;
+
+/// The most that is read of /proc/cpuinfo, which has up to 2 KiB for each CPU.
+const MAX_CPUINFO: u64 = 4 << 20;
+
+/// The most that is read of the file with this path.
+pub(super) fn max_size(path: &str) -> u64 {
+    if path.rsplit('/').next() == Some(cpuinfo::FILE) {
+        MAX_CPUINFO
+    } else {
+        MAX_FILE
+    }
+}
 
 /// The root of a tree. Paths are relative to it.
 pub(super) struct Tree {
@@ -36,6 +49,20 @@ impl Tree {
     pub fn subtree(&self, dir: &str) -> Tree {
         let packed = self.packed.as_ref().map(|(members, root)| (members.clone(), joined(root, dir)));
         Tree { root: self.root.join(dir), packed }
+    }
+
+    /// The directories `proc` in and beside a sysfs tree; beside it only if it is called `sys`.
+    pub fn processes(&self) -> Vec<Tree> {
+        let mut trees = vec![self.subtree("proc")];
+        if self.root.file_name().is_some_and(|name| name == "sys") {
+            let root = self.root.with_file_name("proc");
+            let packed = self.packed.as_ref().map(|(members, own)| {
+                let above = own.rsplit_once('/').map_or("", |(above, _)| above);
+                (members.clone(), joined(above, "proc"))
+            });
+            trees.push(Tree { root, packed });
+        }
+        trees
     }
 
     /// Whether there is a directory.
@@ -62,7 +89,7 @@ impl Tree {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        match File::open(&full).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes)) {
+        match File::open(&full).and_then(|file| file.take(max_size(path) + 1).read_to_end(&mut bytes)) {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => Ok(None),
             Err(cause) => Err(CaptureError::Unreadable { path: full, cause }),
             Ok(_) => Ok(Some(bytes)),
@@ -72,9 +99,10 @@ impl Tree {
     /// The trimmed text of a file. `None` if the file does not exist, is empty, or says `<not supported>` or the like.
     pub fn text(&self, path: &str) -> Result<Option<String>, CaptureError> {
         let Some(bytes) = self.bytes(path)? else { return Ok(None) };
-        if bytes.len() as u64 > MAX_FILE {
-            let expected = format!("at most {} KiB, as sysfs gives", MAX_FILE >> 10);
-            return Err(self.garbled(path, "larger than any file of sysfs", expected));
+        let most = max_size(path);
+        if bytes.len() as u64 > most {
+            let expected = format!("at most {} KiB, as kernels give", most >> 10);
+            return Err(self.garbled(path, "larger than any such file", expected));
         }
         // A device tree's strings end with a NUL.
         let text = String::from_utf8(bytes).map_err(|_| self.garbled(path, "not UTF-8", "text"))?;

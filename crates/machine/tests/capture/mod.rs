@@ -1,6 +1,7 @@
 //! Machines captured from fake sysfs trees, from tarballs of them, and from device trees.
 
 mod archives;
+mod cpuinfo;
 mod devicetree;
 mod fdt;
 mod kit;

@@ -112,3 +112,24 @@ fn what_cannot_be_read_is_said() {
         fs::remove_file(dir.path().join("m.tar")).expect("a tarball");
     }
 }
+
+/// In the tree, and beside one that is called `sys`, as `/proc` is beside `/sys`.
+#[test]
+fn the_script_collects_cpuinfo() {
+    let text = "processor : 0\nvendor_id : AuthenticAMD\nmodel name : AMD EPYC 7742 64-Core Processor\n";
+    let inside = trees::smt();
+    inside.put("proc/cpuinfo", text);
+    let beside = Sysfs::new("0");
+    beside.put("sys/devices/system/cpu/online", "0");
+    beside.put_dir("sys/devices/system/cpu/cpu0");
+    beside.put("proc/cpuinfo", text);
+    for tree in [inside.root().to_path_buf(), beside.root().join("sys")] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let shell = ("sh", std::env::var("PATH").unwrap_or_default());
+        let (tarball, said) = run(&shell, dir.path(), &["m.tar.gz", &tree.display().to_string()]);
+        assert!(!said.contains("cpuinfo"), "{said}");
+        let machine = capture_tarball(&tarball).machine;
+        assert_eq!(machine.cpu_types[0].name, "AMD-EPYC-7742", "{}", machine.title);
+        assert!(machine.title.contains("AMD EPYC 7742 64-Core Processor"), "{}", machine.title);
+    }
+}
