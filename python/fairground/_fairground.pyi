@@ -30,6 +30,7 @@ __all__ = [
     "SweepError",
     "Table",
     "Workload",
+    "__commit__",
     "__version__",
     "build_kernel",
     "allow_library",
@@ -59,6 +60,7 @@ __all__ = [
     "what_if",
 ]
 
+__commit__: str
 __version__: str
 
 class InputError(ValueError): ...

@@ -343,6 +343,8 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
     )
     lines = (tmp_path / "pipes.csv").read_text().splitlines()
     assert len(lines) == 21 and lines[0].startswith('"workload","sched","seed","hash"')
+    assert lines[0].endswith('"version","commit","program_hash"')
+    assert lines[1].endswith(f'"{fg.__version__}","{fg.__commit__}","{CODE}"')
 
 
 @pytest.mark.parametrize(

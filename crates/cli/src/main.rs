@@ -6,6 +6,7 @@ mod input;
 mod logs;
 mod output;
 mod progress;
+mod provenance;
 mod renamed;
 mod run_options;
 mod store;
@@ -26,7 +27,7 @@ use crate::commands::Command;
 ///
 /// Exit codes: 0 done, 1 a run failed, 2 bad usage or bad input, 3 a --fail-if condition held.
 #[derive(Parser)]
-#[command(name = "fairground", version, max_term_width = 120)]
+#[command(name = "fairground", version = provenance::VERSION, max_term_width = 120)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -5,6 +5,8 @@ mod side;
 use std::collections::BTreeMap;
 
 pub use self::side::{Settings, Side};
+use crate::provenance::Provenance;
+use crate::published::PublishedBeside;
 use crate::stats::{judge, Change, Summary, Terms, SIGNIFICANT_PAIRS_MIN};
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Selected;
@@ -23,6 +25,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Runs that failed.
     pub failures: Vec<Failure>,
+    /// What the report was made by and from; `None` unless the caller of [`Report::new`] states it.
+    pub provenance: Option<Provenance>,
 }
 
 /// Base against one test.
@@ -36,6 +40,8 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// The pairs of runs behind the rows.
     pub pairs: Vec<Pair>,
+    /// Published rows of the same machine, workload and schedulers.
+    pub published: Vec<PublishedBeside>,
 }
 
 impl Comparison {
@@ -133,14 +139,15 @@ impl Report {
         let comparisons = (1..sides.len())
             .map(|t| {
                 let (rows, pairs) = compare(seeds, &results[0], &results[t]);
-                let mut comparison = Comparison { base: sides[0].clone(), test: sides[t].clone(), rows, pairs };
+                let mut comparison =
+                    Comparison { base: sides[0].clone(), test: sides[t].clone(), rows, pairs, published: Vec::new() };
                 comparison.judge();
                 comparison
             })
             .collect();
         let failures = sides.iter().zip(results).flat_map(|(side, runs)| failures(&side.name, seeds, runs)).collect();
         let notes = notes_of(results);
-        let mut report = Report { common, seeds: seeds.into(), comparisons, notes, failures };
+        let mut report = Report { common, seeds: seeds.into(), comparisons, notes, failures, provenance: None };
         report.note_on_identical_runs();
         report.note_on_draws();
         report.note_on_seeds();
@@ -151,6 +158,7 @@ impl Report {
     pub fn keep(&mut self, selected: &[Selected]) {
         for (comparison, selected) in self.comparisons.iter_mut().zip(selected) {
             comparison.rows.retain(|row| selected.has(&row.metric.name));
+            comparison.published.retain(|row| selected.has(&row.metric));
             comparison.judge();
         }
         self.note_on_samples(selected);

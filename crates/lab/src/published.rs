@@ -1,6 +1,7 @@
 //! Published figures: the values that mails print, as data in `published/SLUG.toml`.
 
 mod assumed;
+mod beside;
 mod cell;
 mod domain;
 mod given;
@@ -18,6 +19,7 @@ use fairground_machine::nearest;
 use fairground_run::metrics::Better;
 
 pub use self::assumed::{with_option, FittedOption, Moved, Swept};
+pub use self::beside::{beside, PublishedBeside, SideRun};
 pub use self::cell::Cell;
 pub use self::domain::DomainCheck;
 pub use self::given::{GivenRow, GivenTable};

@@ -201,10 +201,11 @@ mod tests {
         let point = |test: f64| {
             let metric = Metric::new(&run.metric, "", Better::Lower, "");
             let rows = vec![Row::new(metric, vec![100.0], vec![test])];
-            let comparisons = vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![] }];
+            let comparisons =
+                vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![], published: vec![] }];
             let (notes, failures) = Default::default();
             let common = Default::default();
-            vec![(run.clone(), Report { common, seeds: vec![1], comparisons, notes, failures })]
+            vec![(run.clone(), Report { common, seeds: vec![1], comparisons, notes, failures, provenance: None })]
         };
         let sweep = Robustness::from_points(&mail, 1, &[point(110.0), point(105.0), point(90.0), vec![]]);
         let row = &sweep.rows[0];

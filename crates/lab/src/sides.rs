@@ -23,6 +23,8 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::comparison::{Report, Settings};
+use crate::provenance::{Figures, MadeBy, Provenance};
+use crate::published::{beside, PublishedError, SideRun};
 
 /// Settings that a [`RunConfig`] does not hold.
 const NAMED: [&str; 3] = ["sched", "machine", "workload"];
@@ -342,6 +344,28 @@ impl Sides {
 
     fn tests(&self) -> impl Iterator<Item = &Experiment> {
         self.experiments[1..].iter().map(|experiment| &**experiment)
+    }
+
+    /// What results of these sides are made by and from.
+    pub fn provenance(&self, by: MadeBy) -> Provenance {
+        Provenance::new(by, self.experiments.iter().map(|experiment| (&**experiment, 0)))
+    }
+
+    /// Adds published rows of the same machine, workload and schedulers to the comparisons of a report on these sides.
+    ///
+    /// # Errors
+    /// If published rows do not load.
+    pub fn add_published(&self, report: &mut Report) -> Result<(), PublishedError> {
+        let side = |i: usize| SideRun {
+            machine: self.settings[i].get("machine").unwrap_or_default(),
+            workload: self.settings[i].get("workload").unwrap_or_default(),
+            experiment: &self.experiments[i],
+        };
+        let fitted_to = Figures::count(&self.base().machine).fitted_to;
+        for (i, comparison) in report.comparisons.iter_mut().enumerate() {
+            comparison.published = beside(side(0), side(i + 1), &fitted_to)?;
+        }
+        Ok(())
     }
 
     /// What runs with these seeds gave: `results` is `[side][seed]`.

@@ -356,6 +356,20 @@ pub struct Figure {
     pub spread: Option<f64>,
 }
 
+impl Figure {
+    /// Whether energy depends on the figure, and times do not: powers of clocks, idle states and clusters, and energies of
+    /// transitions.
+    pub fn is_power(&self) -> bool {
+        let (section, name) = self.path.rsplit_once('.').unwrap_or(("", &self.path));
+        match name {
+            "active" | "idle" => section.starts_with("cluster["),
+            "opps" => section.starts_with("freq_domain["),
+            "power" | "transition" => section.starts_with("cpu_type.") && section.contains(".idle."),
+            _ => false,
+        }
+    }
+}
+
 /// Where a figure comes from, by its kind of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {

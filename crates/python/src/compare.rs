@@ -189,6 +189,8 @@ pub fn compare(
     let results = results.map_err(|e| failed(e.to_string()))?;
     let mut report = sides.report(&plan.seeds, &results);
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
+    sides.add_published(&mut report).map_err(input)?;
+    report.provenance = Some(sides.provenance(crate::made_by()));
     let warnings = warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Comparison { report, warnings })
 }

@@ -26,6 +26,7 @@ mod whatif;
 mod workload;
 
 use fairground_fair::Features;
+use fairground_lab::provenance::MadeBy;
 use pyo3::prelude::*;
 
 /// The compiled half of the package.
@@ -70,8 +71,14 @@ mod _fairground {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__commit__", made_by().commit)?;
+        module.add("__version__", made_by().version)
     }
+}
+
+/// This package, for what results say of the program that made them; there is no command.
+fn made_by() -> MadeBy {
+    MadeBy::new(env!("CARGO_PKG_VERSION"), env!("FAIRGROUND_COMMIT"), None)
 }
 
 /// Presets of our own scheduler: one row each.

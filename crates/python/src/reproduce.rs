@@ -53,6 +53,7 @@ impl ReproduceOptions {
             full_length: self.full_length,
             quick: self.quick,
             supplements,
+            made_by: Some(crate::made_by()),
             workers: workers(py)?,
         })
     }

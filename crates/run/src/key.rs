@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use fairground_machine::Machine;
 use fairground_sim::Config;
 use fairground_workload::Workload;
 use xxhash_rust::xxh3::Xxh3;
@@ -59,6 +60,25 @@ impl FromStr for Key {
     }
 }
 
+/// Hash of a machine's content, sources of its figures included, 32 hex digits.
+pub fn machine_hash(machine: &Machine) -> String {
+    content_hash(&machine.to_toml())
+}
+
+/// Hash of what a workload's threads do, 32 hex digits. Its name, the spelling of its options, does not count.
+pub fn workload_hash(workload: &Workload) -> String {
+    // Plain data with string keys: there is nothing that could fail.
+    content_hash(&serde_json::to_string(&nameless(workload)).unwrap_or_default())
+}
+
+fn content_hash(content: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(content.as_bytes()))
+}
+
+fn nameless(workload: &Workload) -> Workload {
+    Workload { name: String::new(), ..workload.clone() }
+}
+
 /// Identifies a scheduler of an experiment, without the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ColumnKey(Key);
@@ -79,7 +99,7 @@ impl ColumnKey {
         };
         let parts = [
             experiment.machine.to_toml(),
-            serde_json::to_string(&Workload { name: String::new(), ..Workload::clone(&experiment.workload) })?,
+            serde_json::to_string(&nameless(&experiment.workload))?,
             serde_json::to_string(&config)?,
             spec.to_string(),
             content,
@@ -102,8 +122,6 @@ impl ColumnKey {
 mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
-
-    use fairground_machine::Machine;
 
     use super::*;
     use crate::sched_spec::SchedSpec;

@@ -18,14 +18,14 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from .._fairground import Results, RunKeys, Store
+from .._fairground import Results, RunKeys, Store, __commit__, __version__
 from .engine import Executor
 from .errors import RunLost, StoreRefused, StoreWarning
 from .experiment import Axis, Experiment
 from .interrupts import held_back
 from .output import csv_bytes, parquet_bytes, write
 from .progress import Progress
-from .spec import RunSpec
+from .spec import CODE, RunSpec
 
 if TYPE_CHECKING:
     import pandas
@@ -156,13 +156,15 @@ class Sweep:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file, whole or not at all: Parquet, or CSV if its name ends in ``.csv``.
 
+        CSV has three more columns, of the program that wrote it: ``version``, ``commit`` and ``program_hash``.
+
         Raises
         ------
         OSError
             It cannot be written; what was there stays.
         """
-        as_bytes = csv_bytes if os.fspath(path).endswith(".csv") else parquet_bytes
-        write(Path(path), as_bytes(self.table))
+        is_csv = os.fspath(path).endswith(".csv")
+        write(Path(path), csv_bytes(_with_program(self.table)) if is_csv else parquet_bytes(self.table))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table for pandas."""
@@ -353,6 +355,15 @@ def _table(experiment: Experiment, results: Results) -> pa.Table:
     }
     metadata = {METADATA_KEY: json.dumps(about, sort_keys=True).encode()}
     return pa.table(columns).combine_chunks().replace_schema_metadata(metadata)
+
+
+def _with_program(table: pa.Table) -> pa.Table:
+    """The table with columns for the program that it was made by."""
+    for name, value in {"version": __version__, "commit": __commit__, "program_hash": CODE}.items():
+        while name in table.column_names:
+            name += "_"
+        table = table.append_column(name, pa.array([value] * len(table), pa.string()))
+    return table
 
 
 def _columns(experiment: Experiment, positions: list[int]) -> dict[str, Any]:

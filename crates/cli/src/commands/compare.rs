@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print, stop_on_interrupt, OutputFile};
+use crate::provenance::made_by;
 use crate::run_options::{Jobs, RunOptions};
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
@@ -134,7 +135,9 @@ impl Compare {
         let selected = sides.selected(&self.metrics, &judged)?;
         let plan = self.plan(sides.experiments.len());
         let mut report = sides.report(&plan.seeds, &self.results(&sides, &plan)?);
+        sides.add_published(&mut report)?;
         report.keep(&selected);
+        report.provenance = Some(sides.provenance(made_by()));
         Ok(report)
     }
 

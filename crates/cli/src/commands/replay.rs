@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fairground_lab::provenance::Provenance;
 use fairground_lab::recorded::{recorded_config, recorded_sched};
 use fairground_lab::replay::{ReplayReport, ReplayRunner};
 use fairground_machine::MachineSpec;
@@ -18,6 +19,7 @@ use crate::error::{End, Failure};
 use crate::input::{trace_notes, trace_path};
 use crate::output::OutputFile;
 use crate::progress::Progress;
+use crate::provenance::made_by;
 use crate::run_options::{warned, Jobs, RunOptions};
 use crate::workers::WorkerOptions;
 
@@ -86,7 +88,9 @@ impl Replay {
         let progress = Progress::new(plan.scheds * plan.seeds.len());
         let results = batch::run(&plan, &runner, &|| progress.step())?;
         drop(progress);
-        let report = ReplayReport::new(&runner, [&named.name, &recording], &plan.seeds, &results);
+        let mut report = ReplayReport::new(&runner, [&named.name, &recording], &plan.seeds, &results);
+        let sides = (0..plan.scheds).map(|sched| (&experiment, sched));
+        report.comparison.provenance = Some(Provenance::new(made_by(), sides));
         deliver(&self.render(&report), output)?;
         Ok(complain_of_failures(&report.comparison))
     }

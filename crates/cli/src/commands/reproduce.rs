@@ -13,6 +13,7 @@ use thiserror::Error;
 use self::options::{Layout, Looks};
 use crate::error::{End, Failure};
 use crate::output::{complain, stop_on_interrupt};
+use crate::provenance::made_by;
 use crate::run_options::Jobs;
 use crate::store::{Runs, StoreOptions};
 
@@ -79,6 +80,7 @@ impl Reproduce {
             full_length: self.full_length,
             quick: self.quick,
             supplements: self.looks.asked(),
+            made_by: Some(made_by()),
             workers: Workers::default(),
         }
     }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use fairground_lab::provenance::Provenance;
 use fairground_lab::tables::number;
 use fairground_machine::MachineSpec;
 use fairground_run::batch::RunReport;
@@ -24,6 +25,7 @@ use crate::error::{run_failed, End, Failure};
 use crate::logs::{self, LogDirectory};
 use crate::output::{complain, print, print_beside, OutputFile};
 use crate::progress::Spinner;
+use crate::provenance::made_by;
 use crate::run_options::RunOptions;
 use crate::workers::WorkerOptions;
 
@@ -164,9 +166,10 @@ impl Run {
         }
         report.metrics.retain(|r| selected.has(&r.metric.name));
         report.notes.extend(run_config::notes(&experiment.config));
+        let provenance = Provenance::new(made_by(), [(&experiment, 0)]);
         let figures = match self.format {
-            RunFormat::Text => self.text(&report),
-            RunFormat::Json => self.json(&report),
+            RunFormat::Text => self.text(&report, &provenance),
+            RunFormat::Json => self.json(&report, &provenance),
         };
         match &trace {
             Some(path) => print_beside(path, &figures)?,
@@ -175,7 +178,7 @@ impl Run {
         Ok(End::Done)
     }
 
-    fn text(&self, report: &RunReport) -> String {
+    fn text(&self, report: &RunReport, provenance: &Provenance) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "machine   {}", self.machine);
         let _ = writeln!(out, "workload  {}", self.workload);
@@ -191,10 +194,11 @@ impl Run {
         for note in &report.notes {
             let _ = writeln!(out, "note: {note}");
         }
+        provenance.text(&mut out, "");
         out
     }
 
-    fn json(&self, report: &RunReport) -> String {
+    fn json(&self, report: &RunReport, provenance: &Provenance) -> String {
         let metrics: Vec<_> = report
             .metrics
             .iter()
@@ -212,6 +216,7 @@ impl Run {
             "metrics": metrics,
             "hash": format!("{:032x}", report.hash),
             "notes": report.notes,
+            "provenance": provenance.json(0),
         });
         format!("{document:#}\n")
     }

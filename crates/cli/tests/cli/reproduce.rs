@@ -26,7 +26,9 @@ fn rows_are_chosen_by_a_part_of_their_ids() {
     let result = json("reproduce asym-prev-first --row hikey/ --seeds 1 --no-store --format json");
     let ids: Vec<_> = result["rows"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["asym-prev-first/hikey/sched-pipe/migrations", "asym-prev-first/hikey/sched-pipe/ops_per_sec"]);
-    let by_number = json("reproduce 000 --row 000/hikey/ --seeds 1 --no-store --format json");
+    let mut by_number = json("reproduce 000 --row 000/hikey/ --seeds 1 --no-store --format json");
+    assert!(by_number["provenance"]["command"].as_str().unwrap().contains("reproduce 000"), "{by_number}");
+    by_number["provenance"] = result["provenance"].clone();
     assert_eq!(by_number, result, "the number of a mail is its slug");
     assert_eq!(result["mails"][0]["subject"], "[PATCH v2] sched/fair: prefer prev cpu in asymmetric wakeup path");
     refuses(

@@ -2,6 +2,7 @@
 
 use super::rows::{ReproducedRow, Reproduction};
 use super::table::word;
+use crate::provenance::RowsProvenance;
 
 const HEADER: [&str; 23] = [
     "mail",
@@ -32,21 +33,21 @@ const HEADER: [&str; 23] = [
 /// All rows under a line of names; ends with a newline.
 pub fn csv(result: &Reproduction) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let quick = result.quick.as_deref().unwrap_or_default();
     let written = writer
-        .write_record(HEADER)
-        .and_then(|()| result.rows.iter().try_for_each(|row| writer.write_record(record(row, quick))));
+        .write_record(HEADER.into_iter().chain(RowsProvenance::COLUMNS))
+        .and_then(|()| result.rows.iter().try_for_each(|row| writer.write_record(record(row, result))));
     // Records of equal length written to memory: there is nothing that could fail.
     debug_assert!(written.is_ok());
     String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
 }
 
-fn record(row: &ReproducedRow, quick: &str) -> [String; 23] {
+fn record(row: &ReproducedRow, result: &Reproduction) -> Vec<String> {
+    let own = result.provenance.as_ref().map(RowsProvenance::columns);
     let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
     let truth = |x: Option<bool>| x.map_or(String::new(), |x| x.to_string());
     let (p, o) = (&row.published, row.ours.as_ref());
     let ci = |end: usize| o.and_then(|o| o.ci95).map(|ci| ci[end]);
-    [
+    let columns = [
         row.mail.clone(),
         row.id.clone(),
         row.machine.clone(),
@@ -69,6 +70,7 @@ fn record(row: &ReproducedRow, quick: &str) -> [String; 23] {
         word(row.cells.test).into(),
         truth(row.hit),
         row.why.clone(),
-        quick.into(),
-    ]
+        result.quick.clone().unwrap_or_default(),
+    ];
+    columns.into_iter().chain(own.unwrap_or_default()).collect()
 }

@@ -25,6 +25,10 @@ pub fn markdown(result: &Reproduction) -> String {
             let _ = writeln!(out, "- {}", cell(note));
         });
     }
+    if let Some(provenance) = &result.provenance {
+        out.push('\n');
+        provenance.text(&mut out, "- ");
+    }
     out
 }
 

@@ -10,6 +10,7 @@ use super::plan::{Plan, Planned, Planner};
 use super::quick;
 use super::rows::{ReproduceError, Reproduction, SCORED_PAIRS_MIN};
 use crate::ablation::AblationError;
+use crate::provenance::{MadeBy, RowsProvenance};
 use crate::published::{Mail, PublishedError};
 use crate::robustness::NoSuchFigure;
 use fairground_run::batch::BatchError;
@@ -35,6 +36,8 @@ pub struct Request {
     pub quick: bool,
     /// Analyses beyond the rows themselves.
     pub supplements: Supplements,
+    /// The program and the command, for the result; `None`: the result says nothing of them.
+    pub made_by: Option<MadeBy>,
     /// Processes for runs that must not happen in this one.
     pub workers: Workers,
 }
@@ -177,6 +180,7 @@ impl PlannedRequest<'_> {
         let outcomes = self.executor.carry_out(store, jobs, stop, tell)?;
         let mut result = self.plan.result(&self.mails, &outcomes)?;
         result.quick = self.request.quick.then(quick::words);
+        result.provenance = self.request.made_by.clone().map(|by| RowsProvenance::new(by, &self.mails));
         Ok(result)
     }
 }

@@ -33,6 +33,7 @@ use super::run_modes::RunModes;
 use crate::ablation::{Ablation, Piece};
 use crate::comparison::{Comparison, Report, Row};
 use crate::cost_attribution::{self, CostTermShare};
+use crate::provenance::RowsProvenance;
 use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, PublishedRun};
 use crate::robustness::Robustness;
 use crate::sensitivity::Sensitivity;
@@ -85,6 +86,8 @@ pub struct Reproduction {
     pub sensitivity: Option<Sensitivity>,
     /// Notes on the results.
     pub notes: Vec<String>,
+    /// What the result was made by and from, if the request says so.
+    pub provenance: Option<RowsProvenance>,
     /// Whether at least one run failed.
     #[serde(skip)]
     pub failed: bool,
@@ -311,6 +314,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Resul
     Ok(Reproduction {
         schema: SCHEMA,
         quick: None,
+        provenance: None,
         score: Score::from_rows(&rows.iter().collect::<Vec<_>>()),
         mails: mails.iter().filter(|mail| !mail.rows.is_empty()).map(of_mail).collect(),
         rows,

@@ -41,6 +41,9 @@ pub fn render(result: &Reproduction) -> String {
     reasons(&mut out, result);
     totals(&mut out, result);
     out.push_str(&supplement_tables(result));
+    if let Some(provenance) = &result.provenance {
+        provenance.text(&mut out, "");
+    }
     out
 }
 

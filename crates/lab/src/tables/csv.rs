@@ -2,6 +2,7 @@
 //! or scheduler that is not the same in all sides; notes are joined by semicolons. Failed runs are not part of it; take JSON for those.
 
 use crate::comparison::{Comparison, Report, Row};
+use crate::provenance::Provenance;
 
 const HEADER: [&str; 26] = [
     "machine",
@@ -35,7 +36,8 @@ const HEADER: [&str; 26] = [
 pub fn render(report: &Report) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let rows = report.comparisons.iter().flat_map(|c| c.rows.iter().map(move |r| record(report, c, r)));
-    let written = writer.write_record(HEADER).and_then(|()| {
+    let header = HEADER.into_iter().chain(Provenance::COLUMNS);
+    let written = writer.write_record(header).and_then(|()| {
         for row in rows {
             writer.write_record(&row)?;
         }
@@ -47,11 +49,12 @@ pub fn render(report: &Report) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 26] {
+fn record(report: &Report, comparison: &Comparison, row: &Row) -> Vec<String> {
     let (base, test, change) = (row.base_summary(), row.test_summary(), &row.change);
     let common = |name| report.common.get(name).unwrap_or_default().to_owned();
+    let own = report.provenance.as_ref().map(Provenance::columns);
     let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
-    [
+    let columns = [
         common("machine"),
         common("workload"),
         common("sched"),
@@ -78,5 +81,6 @@ fn record(report: &Report, comparison: &Comparison, row: &Row) -> [String; 26] {
         maybe(change.p_adjusted),
         change.smallest.to_string(),
         change.verdict.word().into(),
-    ]
+    ];
+    columns.into_iter().chain(own.unwrap_or_default()).collect()
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::comparison::{Comparison, Failure, ModelInterval, Report, Row, Settings};
+use crate::published::PublishedBeside;
 use crate::stats::{Summary, Verdict};
 use fairground_run::metrics::Better;
 
@@ -29,6 +30,8 @@ struct Document<'a> {
     identical: bool,
     metrics: Vec<MetricEntry<'a>>,
     runs: Vec<RunPair>,
+    published: &'a [PublishedBeside],
+    provenance: Option<Value>,
     notes: &'a [String],
     failures: Vec<&'a Failure>,
 }
@@ -69,7 +72,7 @@ struct RunPair {
 }
 
 pub fn render(report: &Report) -> String {
-    let documents: Vec<Document> = report.comparisons.iter().map(|c| document(report, c)).collect();
+    let documents: Vec<Document> = (0..report.comparisons.len()).map(|i| document(report, i)).collect();
     let text = match documents.as_slice() {
         [one] => serde_json::to_string_pretty(one),
         several => serde_json::to_string_pretty(several),
@@ -80,11 +83,13 @@ pub fn render(report: &Report) -> String {
 
 /// The documents of all comparisons, as part of another one.
 pub fn documents(report: &Report) -> Vec<Value> {
-    let document = |c: &Comparison| serde_json::to_value(document(report, c)).unwrap_or_default();
-    report.comparisons.iter().map(document).collect()
+    let document = |i: usize| serde_json::to_value(document(report, i)).unwrap_or_default();
+    (0..report.comparisons.len()).map(document).collect()
 }
 
-fn document<'a>(report: &'a Report, comparison: &'a Comparison) -> Document<'a> {
+/// The document of the comparison of this number.
+fn document(report: &Report, number: usize) -> Document<'_> {
+    let comparison = &report.comparisons[number];
     let Comparison { base, test, .. } = comparison;
     let concerns = |f: &&Failure| f.side == base.name || f.side == test.name;
     Document {
@@ -108,6 +113,8 @@ fn document<'a>(report: &'a Report, comparison: &'a Comparison) -> Document<'a> 
                 test_hash: format!("{:032x}", p.test),
             })
             .collect(),
+        published: &comparison.published,
+        provenance: report.provenance.as_ref().map(|provenance| provenance.json(number + 1)),
         notes: &report.notes,
         failures: report.failures.iter().filter(concerns).collect(),
     }

@@ -1,9 +1,31 @@
 use super::*;
 use crate::comparison::{Comparison, Failure, Pair, Row, Settings};
+use crate::provenance::Provenance;
+use crate::published::PublishedBeside;
 use fairground_run::metrics::{Better, Metric};
 
 fn row(name: &str, unit: &str, better: Better, base: &[f64], test: &[f64]) -> Row {
     Row::new(Metric::new(name, unit, better, format!("what {name} is")), base.repeat(2), test.repeat(2))
+}
+
+fn published() -> PublishedBeside {
+    PublishedBeside {
+        id: "mail/machine/row".into(),
+        mail: "mail".into(),
+        subject: "[PATCH] a subject".into(),
+        author: "A. Sender".into(),
+        date: "2020-10-28".into(),
+        workload: "sched-pipe:loops=50000,threads".into(),
+        same_workload: true,
+        metric: "ops_per_sec".into(),
+        unit: "ops/sec".into(),
+        base: Some(149_313.0),
+        test: Some(182_587.0),
+        improvement_pct: Some(22.285),
+        sigma_pct: 0.488,
+        base_is_fitted: true,
+        note: "measured on the mail's own kernel and board".into(),
+    }
 }
 
 /// A clear gain, a count that falls to nothing, a change from zero, noise, and a constant; six pairs each.
@@ -26,13 +48,14 @@ fn report() -> Report {
     let Report { common, mut comparisons, .. } = Report::new(&settings, &[], &vec![vec![], vec![]]);
     let pairs =
         (1..=6).map(|seed| Pair { seed, base: 0xabc0 + u128::from(seed), test: 0xdef0 + u128::from(seed) }).collect();
-    let mut comparison = Comparison { rows, pairs, ..comparisons.remove(0) };
+    let mut comparison = Comparison { rows, pairs, published: vec![published()], ..comparisons.remove(0) };
     comparison.judge();
     Report {
         common,
         seeds: (1..=7).collect(),
         comparisons: vec![comparison],
         notes: vec!["partition: 0-3".into()],
+        provenance: Some(Provenance::example()),
         failures: vec![Failure { side: "fair:v5.9".into(), seed: 7, message: "task 7 lost".into() }],
     }
 }
@@ -86,6 +109,17 @@ fn json_keeps_the_contract() {
     assert_eq!(metric["better"], "higher");
     assert_eq!(metric["base"]["n"], 6);
     assert_eq!(json["metrics"][2]["improvement_pct"], serde_json::Value::Null);
+}
+
+#[test]
+fn json_has_the_provenance_of_the_pair_and_published_rows() {
+    let json: serde_json::Value = serde_json::from_str(&Format::Json.render(&report())).unwrap();
+    let provenance = &json["provenance"];
+    let keys = ["version", "commit", "machine_hash", "workload_hash", "program_hash", "governor", "hz", "figures"];
+    assert!(keys.iter().all(|k| provenance.get(k).is_some()), "{provenance}");
+    assert_eq!(provenance["figures"]["estimated"], 63);
+    assert_eq!((&provenance["hz"], &provenance["test"]["hz"]), (&serde_json::Value::Null, &1000.into()));
+    assert_eq!(json["published"][0]["improvement_pct"], 22.285);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use comfy_table::{ContentArrangement, Table};
 
-use crate::comparison::Report;
+use crate::comparison::{Comparison, Report};
+use crate::published::PublishedBeside;
 
 /// About four significant digits; whole numbers as such.
 pub fn number(x: f64) -> String {
@@ -85,14 +86,41 @@ pub fn title(report: &Report) -> String {
     }
 }
 
-/// Notes and failed runs below a table, each line after `prefix`.
+/// Published rows, notes, failed runs and provenance below a table, each line after `prefix`.
 pub fn trailer(out: &mut String, report: &Report, prefix: &str) {
+    for comparison in &report.comparisons {
+        comparison.published.iter().for_each(|row| published(out, comparison, row, prefix));
+    }
     for note in &report.notes {
         let _ = writeln!(out, "{prefix}note: {note}");
     }
     for f in &report.failures {
         let _ = writeln!(out, "{prefix}FAILED: {} seed {}: {}", f.side, f.seed, f.message);
     }
+    if let Some(provenance) = &report.provenance {
+        provenance.text(out, prefix);
+    }
+}
+
+/// A published row beside ours, in two lines.
+fn published(out: &mut String, comparison: &Comparison, row: &PublishedBeside, prefix: &str) {
+    let value = |value: Option<f64>| value.map_or("-".into(), number);
+    let change = row.improvement_pct.map_or("-".into(), |pct| {
+        format!("{} ± {:.2} (sigma)", percent(Some(pct)).trim_end_matches(" %"), row.sigma_pct)
+    });
+    let ours = comparison.rows.iter().find(|own| own.metric.name == row.metric);
+    let ours = percent(ours.and_then(|own| own.change.improvement_pct));
+    let (metric, unit, base, test) = (&row.metric, &row.unit, value(row.base), value(row.test));
+    let fitted = if row.base_is_fitted { "; a cost of this machine is fitted to its base" } else { "" };
+    let workload = if row.same_workload { "of" } else { "of another form of the workload," };
+    let _ = writeln!(
+        out,
+        "{prefix}published: {metric} {base} -> {test} {unit}, {change} %; ours {ours}; {workload} {}{fitted}",
+        row.workload
+    );
+    let PublishedBeside { id, author, date, subject, note, .. } = row;
+    let indent = " ".repeat(prefix.len());
+    let _ = writeln!(out, "{indent}    {id}: {author}, {date}, {subject}; {note}");
 }
 
 /// The finished table: never wrapped to some terminal, without outer padding, and a newline.

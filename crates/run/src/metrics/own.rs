@@ -1,6 +1,8 @@
 //! The figures that a workload reports itself: its score, and what its programs measured.
 
-use fairground_machine::Machine;
+use std::collections::BTreeSet;
+
+use fairground_machine::{Machine, Source};
 use fairground_sim::{Histogram, RunMetrics};
 use fairground_workload::{Score, Series, TimeUnit, Workload};
 
@@ -115,12 +117,34 @@ fn counts_operations(score: &Score) -> bool {
     }
 }
 
+/// Says so if no power figure of the machine has a source of its own.
+fn borrowed_power(machine: &Machine) -> Option<String> {
+    let mut lenders = BTreeSet::new();
+    let mut all_lent = true;
+    for figure in machine.figures.iter().filter(|figure| figure.is_power()) {
+        let Source::Estimate(reason) = &figure.source else { return None };
+        // As captures write it: `from NAME`, and more.
+        let lender = reason.strip_prefix("from ").map(|rest| rest.split([',', ':', ' ']).next().unwrap_or(rest));
+        all_lent &= lender.is_some();
+        lenders.extend(lender);
+    }
+    match (all_lent, lenders.is_empty()) {
+        (true, true) => None,
+        (true, false) => {
+            let lenders = lenders.into_iter().collect::<Vec<_>>().join(", ");
+            Some(format!("energy: every power figure is borrowed from {lenders}, none is of this machine"))
+        }
+        (false, _) => Some("energy: every power figure is an estimate, none is measured or published".into()),
+    }
+}
+
 /// The notes beside the figures of a run of `workload`.
 pub fn notes(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<String> {
     let mut notes = Vec::new();
     if !machine.leaves_out.is_empty() {
         notes.push(format!("energy: leaves out {}", machine.leaves_out));
     }
+    notes.extend(borrowed_power(machine));
     if let Score::Elapsed { parts: parts @ 2.. } = workload.score {
         notes.push(format!("scale: 1/{parts} of the loops are run; time_s is {parts} times elapsed_s"));
         if run.window_ns < PART_MIN_NS {

@@ -1,0 +1,86 @@
+//! What results say of the program and the command that made them.
+
+use std::ffi::OsString;
+
+use fairground_lab::provenance::{command_line, MadeBy};
+
+/// Version and commit, as `--version` prints them.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FAIRGROUND_COMMIT"), ")");
+
+/// Options on which no figure depends, and whether a value follows. The command in a result is without them, so that the
+/// result does not depend on them either.
+const WITHOUT_EFFECT: [(&str, bool); 14] = [
+    ("--jobs", true),
+    ("--store", true),
+    ("--no-store", false),
+    ("--output", true),
+    ("--check-determinism", false),
+    ("--in-worker", false),
+    ("--trace", true),
+    ("--trace-format", true),
+    ("--why", false),
+    ("--energy-every", true),
+    ("--util-events", false),
+    ("--rtapp-marks", false),
+    ("--rtapp-logs", true),
+    ("--allow-library", false),
+];
+
+/// This program, and the command that it was started with.
+pub fn made_by() -> MadeBy {
+    let command = command_line(&with_effect(std::env::args_os().skip(1)));
+    MadeBy::new(env!("CARGO_PKG_VERSION"), env!("FAIRGROUND_COMMIT"), Some(command))
+}
+
+/// The words of a command after its program, without options on which no figure depends.
+fn with_effect(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut kept = vec![OsString::from("fairground")];
+    let mut words = words;
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        let (name, value) = text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(value)));
+        match WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
+            Some((_, true)) if value.is_none() => _ = words.next(),
+            Some(_) => {}
+            None => kept.push(word),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn kept(command: &str) -> String {
+        let words = with_effect(command.split_whitespace().map(OsString::from));
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn options_without_effect_are_left_out() {
+        assert_eq!(
+            kept("compare a b --jobs 3 --base x --no-store --test y --output=f"),
+            "fairground compare a b --base x --test y"
+        );
+        assert_eq!(kept("run a b --trace t.txt --why --seed 2"), "fairground run a b --seed 2");
+        assert_eq!(kept("run a b --seed 2 --jobs"), "fairground run a b --seed 2");
+    }
+
+    #[test]
+    fn they_are_options_of_the_command() {
+        let all = crate::Cli::command();
+        let takes = |name: &str| {
+            let of = |command: &clap::Command| {
+                let option = command.get_arguments().find(|arg| arg.get_long() == Some(&name[2..]))?;
+                Some(option.get_action().takes_values())
+            };
+            std::iter::once(&all).chain(all.get_subcommands()).find_map(of)
+        };
+        for (name, value) in WITHOUT_EFFECT {
+            assert_eq!(takes(name), Some(value), "{name}");
+        }
+    }
+}
