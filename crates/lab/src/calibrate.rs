@@ -4,7 +4,7 @@
 //! Options of workloads that published rows record as fitted ([`option_jobs`]) are repeated too.
 //!
 //! **Fit parameters.** `costs.scale`, the costs of `[costs.soft]` that it multiplies, or those of `[costs.line]` and
-//! `[costs.message]`. Costs that record the same cell are one free figure: they keep their ratio, and the first is
+//! `[costs.message]`, or `costs.message_lines`. Costs that record the same cell are one free figure: they keep their ratio, and the first is
 //! varied. A machine may have one free figure for every three of its baseline cells, and one if it has fewer.
 //!
 //! **Search.** Every free cost makes a baseline worse, so a binary search finds the value, on a fixed grid: the scale

@@ -69,8 +69,12 @@ pub const TERMS: [CostTerm; 8] = [
     },
     CostTerm {
         name: "distance",
-        meaning: "bringing messages and locks over from other CPUs (costs.line, costs.message)",
-        off: |m, _, _| (m.costs.line_ns, m.costs.message_ns) = ([0; Distance::COUNT], [0; Distance::COUNT]),
+        meaning:
+            "bringing messages and locks over from other CPUs (costs.line, costs.message and what belongs to them)",
+        off: |m, _, _| {
+            (m.costs.line_ns, m.costs.message_ns) = ([0; Distance::COUNT], [0; Distance::COUNT]);
+            (m.costs.line_read_ns, m.costs.message_lines) = (None, 0.0);
+        },
     },
     CostTerm {
         name: "pipe mutex",

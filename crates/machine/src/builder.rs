@@ -86,7 +86,9 @@ impl Costs {
             jitter: 0.0,
             ipi_ns: zero,
             line_ns: zero,
+            line_read_ns: None,
             message_ns: zero,
+            message_lines: 0.0,
             link_gb_per_s: None,
             refill_kib_ns: zero,
         }
@@ -101,7 +103,9 @@ impl Costs {
             jitter: 0.1,
             ipi_ns: [0, 150, 200, 250, 400, 600, 900],
             line_ns: [0, 10, 30, 50, 100, 150, 250],
+            line_read_ns: None,
             message_ns: [0; Distance::COUNT],
+            message_lines: 0.0,
             link_gb_per_s: None,
             refill_kib_ns: [0, 20, 60, 150, 500, 800, 1400],
         }

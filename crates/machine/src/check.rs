@@ -125,12 +125,13 @@ impl Machine {
         let distances = self.distances();
         let costs = &self.costs;
         let tables = [
-            ("ipi", &costs.ipi_ns),
-            ("line", &costs.line_ns),
-            ("message", &costs.message_ns),
-            ("refill_kib", &costs.refill_kib_ns),
+            ("ipi", Some(&costs.ipi_ns)),
+            ("line", Some(&costs.line_ns)),
+            ("line_read", costs.line_read_ns.as_ref()),
+            ("message", Some(&costs.message_ns)),
+            ("refill_kib", Some(&costs.refill_kib_ns)),
         ];
-        for (name, table) in tables {
+        for (name, table) in tables.into_iter().filter_map(|(name, table)| Some((name, table?))) {
             check_rising(name, table, &distances, found);
         }
     }

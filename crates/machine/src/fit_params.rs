@@ -15,6 +15,8 @@ pub enum FitParam {
     Line(Distance),
     /// `costs.message.DISTANCE`, whole ns. Not of `same`.
     Message(Distance),
+    /// `costs.message_lines`, a number of lines, 0 to 1000.
+    MessageLines,
 }
 
 impl FitParam {
@@ -23,7 +25,7 @@ impl FitParam {
         let soft = SoftCost::variants().filter(|kind| kind.is_scaled()).map(FitParam::Soft);
         let apart = || Distance::ALL.into_iter().filter(|d| *d != Distance::Same);
         let by_distance = apart().map(FitParam::Line).chain(apart().map(FitParam::Message));
-        std::iter::once(FitParam::Scale).chain(soft).chain(by_distance)
+        std::iter::once(FitParam::Scale).chain(soft).chain(by_distance).chain([FitParam::MessageLines])
     }
 
     /// The parameter with this path ([`crate::Figure::path`]), if a fit may change it.
@@ -40,6 +42,7 @@ impl fmt::Display for FitParam {
             FitParam::Soft(kind) => write!(f, "costs.soft.{}", kind.name()),
             FitParam::Line(distance) => write!(f, "costs.line.{}", distance.name()),
             FitParam::Message(distance) => write!(f, "costs.message.{}", distance.name()),
+            FitParam::MessageLines => f.write_str("costs.message_lines"),
         }
     }
 }
@@ -52,6 +55,7 @@ impl Costs {
             FitParam::Soft(kind) => (self.soft(kind) / self.scale * 1e6).round() / 1e6,
             FitParam::Line(distance) => self.line_ns[distance as usize] as f64,
             FitParam::Message(distance) => self.message_ns[distance as usize] as f64,
+            FitParam::MessageLines => self.message_lines,
         }
     }
 
@@ -62,6 +66,7 @@ impl Costs {
             FitParam::Soft(kind) => self.soft_ns[kind as usize] = value * self.scale,
             FitParam::Line(distance) => self.line_ns[distance as usize] = value.round() as u64,
             FitParam::Message(distance) => self.message_ns[distance as usize] = value.round() as u64,
+            FitParam::MessageLines => self.message_lines = value,
         }
     }
 }
@@ -94,6 +99,8 @@ mod tests {
         assert_eq!((costs.message_ns[Distance::Llc as usize], costs.message_ns[Distance::Node as usize]), (620, 0));
         costs.set_fit_value(FitParam::Scale, 2.0);
         assert_eq!(costs.fit_value(FitParam::Scale), 2.0);
+        costs.set_fit_value(FitParam::MessageLines, 21.37);
+        assert_eq!(costs.fit_value(FitParam::MessageLines), 21.37);
         assert!((costs.soft(SoftCost::SockSend) - 8000.0).abs() < 1e-9, "{}", costs.soft(SoftCost::SockSend));
     }
 }

@@ -315,11 +315,16 @@ pub struct Costs {
     pub jitter: f64,
     /// IPI flight: send to the target's interrupt line, ns, by [`Distance`]; not scaled.
     pub ipi_ns: [u64; Distance::COUNT],
-    /// Moving one modified cache line between two CPUs, ns, by [`Distance`]; not scaled.
+    /// Moving one modified cache line between two CPUs to a CPU that will own it (atomic operations, writes), ns, by
+    /// [`Distance`]; not scaled.
     pub line_ns: [u64; Distance::COUNT],
+    /// The same to a CPU that only reads it, ns, by [`Distance`]; none: as `line_ns`; not scaled.
+    pub line_read_ns: Option<[u64; Distance::COUNT]>,
     /// What reading a message that was written on another CPU costs beyond its lines, ns, by [`Distance`]; 0 unless the
     /// machine has measurements that lines do not explain; not scaled.
     pub message_ns: [u64; Distance::COUNT],
+    /// Lines that who reads a message of another CPU reads from there beyond its data, mean, 0 to 1000.
+    pub message_lines: f64,
     /// What one direction of the link between two NUMA nodes carries, GB (10^9 bytes) per second, above 0; none: no
     /// limit.
     pub link_gb_per_s: Option<f64>,
@@ -332,6 +337,17 @@ impl Costs {
     /// The price of one unit of `kind`, ns at capacity 1024.
     pub fn soft(&self, kind: SoftCost) -> f64 {
         self.soft_ns[kind as usize]
+    }
+
+    /// The price of a modified line of another CPU that is read, ns.
+    pub fn line_read(&self, distance: Distance) -> u64 {
+        self.line_read_ns.as_ref().unwrap_or(&self.line_ns)[distance as usize]
+    }
+
+    /// The price of a message that was written on another CPU, its data apart, ns: [`Costs::message_ns`] and the lines
+    /// of [`Costs::message_lines`].
+    pub fn message(&self, distance: Distance) -> u64 {
+        self.message_ns[distance as usize] + (self.message_lines * self.line_read(distance) as f64).round() as u64
     }
 
     /// Sets the fitted factor to `scale` (above 0).

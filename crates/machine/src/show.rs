@@ -136,13 +136,18 @@ impl Machine {
         if let Some(rate) = self.costs.link_gb_per_s {
             let _ = writeln!(out, "  link between two nodes {rate} GB/s in each direction");
         }
-        let titles = ["", "ipi", "line", "message", "refill 1 KiB"];
+        if self.costs.message_lines > 0.0 {
+            let _ =
+                writeln!(out, "  a message of another CPU: {} lines read beyond its data", self.costs.message_lines);
+        }
+        let titles = ["", "ipi", "line", "line read", "message", "refill 1 KiB"];
         let _ = writeln!(out, "By distance, ns\n{}", by_distance_row(titles.map(String::from)));
         for d in self.distances().into_iter().filter(|d| *d != Distance::Same) {
             let c = &self.costs;
-            let [ipi, line, message, refill] =
-                [&c.ipi_ns, &c.line_ns, &c.message_ns, &c.refill_kib_ns].map(|table| table[d as usize].to_string());
-            let _ = writeln!(out, "{}", by_distance_row([d.name().into(), ipi, line, message, refill]));
+            let at = |table: &[u64; Distance::COUNT]| table[d as usize].to_string();
+            let (read, message) = (c.line_read(d).to_string(), c.message(d).to_string());
+            let row = [d.name().into(), at(&c.ipi_ns), at(&c.line_ns), read, message, at(&c.refill_kib_ns)];
+            let _ = writeln!(out, "{}", by_distance_row(row));
         }
         out
     }
@@ -172,8 +177,8 @@ impl std::fmt::Display for Source {
     }
 }
 
-fn by_distance_row([name, ipi, line, message, refill]: [String; 5]) -> String {
-    format!("  {name:<9} {ipi:>8} {line:>8} {message:>8} {refill:>12}")
+fn by_distance_row([name, ipi, line, read, message, refill]: [String; 6]) -> String {
+    format!("  {name:<9} {ipi:>8} {line:>8} {read:>9} {message:>8} {refill:>12}")
 }
 
 fn show_groups(groups: &[CpuMask]) -> String {

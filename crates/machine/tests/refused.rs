@@ -1,6 +1,6 @@
 //! One case per way in which a machine file can be wrong: the message names file, line and key, and helps.
 
-use fairground_machine::{preset_text, Machine};
+use fairground_machine::{preset_text, Machine, ThermalGovernor};
 use miette::Diagnostic;
 
 /// The preset `name` with `from` replaced by `to`, once.
@@ -439,6 +439,18 @@ fn a_link_and_messages_are_read_and_written_or_refused() {
     let costs = &machine.costs;
     assert_eq!((costs.link_gb_per_s, &costs.message_ns[2..6]), (Some(6.4), &[0, 7, 600, 600][..]));
     assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
+    let lines = format!("message_lines = {{ lines = 21.5, source = \"fitted: cell\" }}\n{scale}");
+    let read =
+        "[costs.line_read]\nllc = { ns = 8, source = \"estimate: x\" }\nnode = { ns = 80, source = \"estimate: x\" }\n";
+    let machine = Machine::from_toml("m", &(edited("hikey", scale, &lines) + "\n" + read)).expect("a machine");
+    assert_eq!((machine.costs.message_lines, machine.costs.line_read_ns), (21.5, Some([0, 0, 0, 8, 80, 80, 80])));
+    assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
+    assert!(machine.describe().contains("21.5 lines read beyond its data"));
+    refused("hikey", scale, &lines.replace("21.5", "2000"), "lines = 2000", &["too much", "at most 1000 lines"]);
+    refused("hikey", scale, &lines.replace("lines = 21", "line = 21"), "line = 21", &["unknown unit", "`lines`"]);
+    let fitted = read.replacen("estimate: x", "fitted: cell", 1);
+    assert!(refusal(&(edited("hikey", scale, scale) + "\n" + &fitted)).contains("may not be fitted"));
+    assert!(refusal(&with("[costs.line_red]\n")).contains("did you mean `line_read`?"));
     refused("hikey", scale, &link("GB_per_s = 0"), "link =", &["a link of 0 GB/s", "left out: no limit"]);
     assert!(refusal(&with(near)).contains("missing key `node`"));
 }

@@ -1,6 +1,7 @@
 //! Cache lines that move between CPUs: their cost by distance, their number, and the link between nodes.
 //!
-//! A line costs its price by distance whatever else goes on, unless it comes from another NUMA node: then it passes the
+//! A line costs its price by distance whatever else goes on, one price if the CPU will own it and one if it only reads
+//! it, unless it comes from another NUMA node: then it passes the
 //! link between the two, of which there is one for each pair of nodes and each direction, and waits for what is on it.
 //!
 //! ```text
@@ -64,14 +65,32 @@ impl LineTransfers {
         }
     }
 
-    /// Time that `n` lines take from the cache of `from` to `to`, requested at `now`, ns.
+    /// Time that `n` lines take from the cache of `from` to `to`, which will own them, requested at `now`, ns.
     pub(crate) fn fetch(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
+        let price = |distance| machine.costs.line_ns[distance as usize];
+        self.transfer(machine, now, from, to, n, price)
+    }
+
+    /// The same for lines that `to` only reads.
+    pub(crate) fn fetch_to_read(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
+        self.transfer(machine, now, from, to, n, |distance| machine.costs.line_read(distance))
+    }
+
+    fn transfer(
+        &mut self,
+        machine: &Machine,
+        now: Time,
+        from: CpuId,
+        to: CpuId,
+        n: u64,
+        price: impl Fn(Distance) -> u64,
+    ) -> u64 {
         if from == to {
             return 0;
         }
-        let distance = machine.distance(from, to) as usize;
-        let ns = machine.costs.line_ns[distance] * n;
-        self.traffic.lines[distance] += n;
+        let distance = machine.distance(from, to);
+        let ns = price(distance) * n;
+        self.traffic.lines[distance as usize] += n;
         self.traffic.line_ns += ns;
         ns + self.pass(machine, now, from, to, n)
     }

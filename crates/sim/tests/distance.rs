@@ -99,6 +99,44 @@ fn the_same_messages_cost_their_lines_and_their_price_at_each_distance() {
     }
 }
 
+/// 3 messages, 2 lines each that are read at 7 ns and 2.5 more beyond the data, 17.5 ns rounded to 18; the channel's own 2
+/// lines are owned, once, at 30 ns.
+#[test]
+fn lines_that_are_read_have_a_price_of_their_own_and_a_message_may_have_more_of_them() {
+    let mut m = all_distances();
+    m.costs.line_ns = [0, 30, 30, 30, 30, 30, 30];
+    m.costs.line_read_ns = Some([0, 7, 7, 7, 7, 7, 7]);
+    m.costs.message_lines = 2.5;
+    for object in CHANNELS {
+        let costly = run(m.clone(), passing(object.clone(), 3, 1), without_locks());
+        let mut cheap = m.clone();
+        (cheap.costs.line_ns, cheap.costs.line_read_ns) = ([0; 7], None);
+        let free = run(cheap, passing(object.clone(), 3, 1), without_locks());
+        let t = costly.totals.traffic;
+        assert_eq!((t.lines[1], t.line_ns, t.message_ns), (8, 2 * 30 + 6 * 7, 3 * 18));
+        assert_eq!(costly.end - free.end, 2 * 30 + 6 * 7 + 3 * 18);
+        let mut same = m.clone();
+        same.costs.line_read_ns = None;
+        let t = run(same, passing(object, 3, 1), without_locks()).totals.traffic;
+        assert_eq!((t.line_ns, t.message_ns), (8 * 30, 3 * 75), "left out: as a line that is owned");
+    }
+}
+
+/// The flag of a polling idle loop is read: the reader's thread runs 7 ns after the waker is done, not 30.
+#[test]
+fn a_flag_that_is_polled_comes_as_a_line_that_is_read() {
+    let woken_at = |read: Option<[u64; 7]>| {
+        let mut m = machine(2, 1);
+        m.cpu_types.iter_mut().flat_map(|t| &mut t.idle_states).for_each(|state| state.polling = true);
+        (m.costs.line_ns, m.costs.line_read_ns) = ([0, 30, 30, 30, 30, 30, 30], read);
+        let sleeper = pinned_to(1, spec("sleeper", vec![Op::FutexWait { futex: 0, expected: 0 }]));
+        let waker = spec("waker", vec![Op::SleepUntil(1_000_000), Op::FutexWake { futex: 0, count: 1 }]);
+        run(m, workload(vec![Object::Futex { value: 0 }], vec![sleeper, pinned_to(0, waker)]), without_locks()).end
+    };
+    let (owned, read) = (woken_at(None), woken_at(Some([0, 7, 7, 7, 7, 7, 7])));
+    assert_eq!(owned - read, 23);
+}
+
 /// What a writer takes back from the reader: the pipe's 2 lines, and 1 of the page, of which a part is read.
 #[test]
 fn a_writer_takes_back_what_the_reader_had() {

@@ -109,13 +109,14 @@ impl<'a> Lender<'a> {
             theirs.map(|figure| Figure { source: from.clone(), spread: None, ..figure.clone() }).collect();
         let round = Costs::plausible();
         let tables = [
-            ("ipi", &mut costs.ipi_ns, round.ipi_ns),
-            ("line", &mut costs.line_ns, round.line_ns),
-            ("message", &mut costs.message_ns, round.message_ns),
-            ("refill_kib", &mut costs.refill_kib_ns, round.refill_kib_ns),
+            ("ipi", Some(&mut costs.ipi_ns), round.ipi_ns),
+            ("line", Some(&mut costs.line_ns), round.line_ns),
+            ("line_read", costs.line_read_ns.as_mut(), round.line_ns),
+            ("message", Some(&mut costs.message_ns), round.message_ns),
+            ("refill_kib", Some(&mut costs.refill_kib_ns), round.refill_kib_ns),
         ];
         let known = self.machine.distances();
-        for (name, table, round) in tables {
+        for (name, table, round) in tables.into_iter().filter_map(|(name, table, round)| Some((name, table?, round))) {
             // What the lender does not have, there is nothing to round.
             if name == "message" && table.iter().all(|ns| *ns == 0) {
                 continue;

@@ -3,7 +3,7 @@
 use crate::error::FileResult;
 use crate::{Costs, Distance, SoftCost};
 
-use super::figure::{Fit, Quantity, FACTOR, RATE, TIME};
+use super::figure::{Fit, Quantity, FACTOR, LINES, RATE, TIME};
 use super::node::{Fields, Node};
 
 /// Prices of software work: ns at capacity 1024, at most one second.
@@ -12,7 +12,7 @@ pub(super) const PRICE: Quantity = Quantity { units: TIME.units, max: 1e9, whole
 pub(super) const HOP: Quantity = Quantity { units: TIME.units, max: 1e9, whole: true };
 
 /// The tables by distance, in the order they are read and written.
-pub(super) const BY_DISTANCE: [&str; 4] = ["ipi", "line", "message", "refill_kib"];
+pub(super) const BY_DISTANCE: [&str; 5] = ["ipi", "line", "line_read", "message", "refill_kib"];
 /// The least scale that is accepted.
 const SCALE_MIN: f64 = 0.001;
 /// The least rate of a link that is accepted, GB/s; a lower one is taken for a mistake.
@@ -20,16 +20,32 @@ const LINK_MIN: f64 = 0.001;
 
 /// Reads `[costs]` of a machine on which `occurring` distances occur.
 pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
-    let fields = node.table(&["scale", "jitter", "link", "soft", "ipi", "line", "message", "refill_kib"])?;
+    let fields = node.table(&[
+        "scale",
+        "jitter",
+        "link",
+        "message_lines",
+        "soft",
+        "ipi",
+        "line",
+        "line_read",
+        "message",
+        "refill_kib",
+    ])?;
     let scale = read_scale(&fields)?;
     let mut costs = Costs::free();
     costs.scale = scale;
     costs.jitter = read_jitter(&fields)?;
     costs.link_gb_per_s = read_link(&fields)?;
+    if let Some(node) = fields.get("message_lines") {
+        costs.message_lines = node.figure(&LINES, "costs.message_lines".into(), Fit::Allowed)?;
+    }
     costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;
-    let [ipi, line, message, refill_kib] = BY_DISTANCE;
+    let [ipi, line, line_read, message, refill_kib] = BY_DISTANCE;
     costs.ipi_ns = read_by_distance(&fields.need(ipi)?, occurring, Fit::Never)?;
     costs.line_ns = read_by_distance(&fields.need(line)?, occurring, Fit::Allowed)?;
+    let read = |node: Node| read_by_distance(&node, occurring, Fit::Never);
+    costs.line_read_ns = fields.get(line_read).map(read).transpose()?;
     if let Some(node) = fields.get(message) {
         costs.message_ns = read_by_distance(&node, occurring, Fit::Allowed)?;
     }

@@ -39,6 +39,8 @@ pub(super) const HEAT_CAPACITY: Quantity = Quantity { units: &[("J_per_K", 1.0)]
 pub(super) const HEAT_RESISTANCE: Quantity = Quantity { units: &[("K_per_W", 1.0)], max: 1e9, whole: false };
 /// What a link carries.
 pub(super) const RATE: Quantity = Quantity { units: &[("GB_per_s", 1.0), ("MB_per_s", 1e-3)], max: 1e6, whole: false };
+/// Numbers of cache lines; means may be fractions.
+pub(super) const LINES: Quantity = Quantity { units: &[("lines", 1.0)], max: 1e3, whole: false };
 /// Sizes of caches; the model counts KiB.
 pub(super) const SIZE: Quantity =
     Quantity { units: &[("KiB", 1.0), ("MiB", 1024.0)], max: crate::Cache::MAX_KIB as f64, whole: true };
@@ -184,7 +186,7 @@ impl<'a> Node<'a> {
         match (tag, fit) {
             ("estimate", _) => Ok(Source::Estimate(detail.into())),
             ("fitted", Fit::Never) => Err(self.fault("this figure may not be fitted").hint(
-                "only `costs.scale`, the costs it multiplies, `costs.line` and `costs.message` are free; state other grounds or `estimate: reason`",
+                "only `costs.scale`, the costs it multiplies, `costs.line`, `costs.message` and `costs.message_lines` are free; state other grounds or `estimate: reason`",
             )),
             ("fitted", Fit::Allowed) if detail.is_empty() => {
                 Err(self.fault("a fit without its cell").hint("expected `fitted: ` and the published baseline cell"))

@@ -15,6 +15,7 @@ pub(crate) fn refitted(text: &str, figures: &[(FitParam, f64)], cell: &str) -> S
             FitParam::Soft(kind) => (&mut costs["soft"][kind.name()], "ns", whole_or_not(*value)),
             FitParam::Line(distance) => (&mut costs["line"][distance.name()], "ns", whole_or_not(value.round())),
             FitParam::Message(distance) => (&mut costs["message"][distance.name()], "ns", whole_or_not(value.round())),
+            FitParam::MessageLines => (&mut costs["message_lines"], "lines", whole_or_not(*value)),
         };
         let mut figure = InlineTable::new();
         figure.insert(unit, value);

@@ -9,7 +9,7 @@ use crate::{
 
 use super::clocks::{show_opps, table_of};
 use super::costs::{BY_DISTANCE, HOP, PRICE};
-use super::figure::{Quantity, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER, RATE, SLIT, TIME};
+use super::figure::{Quantity, CAPACITY, EFFICIENCY, ENERGY, FACTOR, LINES, POWER, RATE, SLIT, TIME};
 use super::topology::{entry_path, show_slit};
 use super::types::{capacity_from, show_smt};
 use super::FORMAT;
@@ -291,6 +291,9 @@ impl<'a> Writer<'a> {
         if let Some(rate) = costs.link_gb_per_s {
             self.key_figure("costs", "link", rate, &RATE);
         }
+        if costs.message_lines != 0.0 || self.known_figure("costs.message_lines").is_some() {
+            self.key_figure("costs", "message_lines", costs.message_lines, &LINES);
+        }
         self.line("\n[costs.soft]");
         for kind in SoftCost::variants() {
             let factor = if kind.is_scaled() { scale.unwrap_or(1.0) } else { 1.0 };
@@ -298,11 +301,16 @@ impl<'a> Writer<'a> {
             self.key_figure("costs.soft", kind.name(), stated.unwrap_or(costs.soft(kind)), &PRICE);
         }
         let distances = self.machine.distances();
-        let tables = [&costs.ipi_ns, &costs.line_ns, &costs.message_ns, &costs.refill_kib_ns];
-        for (name, table) in BY_DISTANCE.into_iter().zip(tables) {
-            if name == "message" && !self.has_message(table) {
-                continue;
-            }
+        let message = Some(&costs.message_ns).filter(|table| self.has_message(table));
+        let tables = [
+            Some(&costs.ipi_ns),
+            Some(&costs.line_ns),
+            costs.line_read_ns.as_ref(),
+            message,
+            Some(&costs.refill_kib_ns),
+        ];
+        let stated = BY_DISTANCE.into_iter().zip(tables).filter_map(|(name, table)| Some((name, table?)));
+        for (name, table) in stated {
             self.line(format!("\n[costs.{name}]"));
             self.by_distance(&format!("costs.{name}"), table, &distances);
         }

@@ -160,9 +160,8 @@ impl Engine {
         }
         self.cpus[to as usize].ipis_in_flight += 1;
         let polled = self.is_polling(to);
-        let costs = &self.machine.costs;
-        let table = if polled { &costs.line_ns } else { &costs.ipi_ns };
-        let flight = table[self.machine.distance(from, to) as usize].max(1);
+        let (costs, distance) = (&self.machine.costs, self.machine.distance(from, to));
+        let flight = if polled { costs.line_read(distance) } else { costs.ipi_ns[distance as usize] }.max(1);
         self.queue.push(sent.max(self.now) + flight, EngineEvent::Ipi { to, ipi, polled });
     }
 
