@@ -81,7 +81,26 @@ pub enum ThermalGovernor {
         control_mc: i32,
         /// What the machine can dissipate for ever at that temperature, mW.
         sustainable_mw: f64,
+        /// Constants of its controller that are stated.
+        gains: ControllerGains,
     },
+}
+
+/// Constants of a power allocator's controller. What is not stated is as the kernel works it out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ControllerGains {
+    /// Power for each kelvin above the temperature steered to, mW/K; none: the sustainable power over the span from
+    /// switch-on to control.
+    pub k_po: Option<f64>,
+    /// Power for each kelvin below it, mW/K; none: twice that.
+    pub k_pu: Option<f64>,
+    /// What each kelvin adds to the sum of errors at each look, mW/K; none: a tenth of twice that.
+    pub k_i: Option<f64>,
+    /// The sum is held between minus the sustainable power and this, mW, and is this when the governor is switched on;
+    /// none: it begins at 0 and stops growing at the most that the clocks can take, either way.
+    pub i_max_mw: Option<f64>,
+    /// Errors are summed while colder than control by less than this, thousandths of a degree; none: while hotter.
+    pub integral_cutoff_mc: Option<i32>,
 }
 
 impl Thermal {
@@ -136,6 +155,20 @@ impl Perturbation {
     }
 }
 
+impl ControllerGains {
+    fn perturb(&mut self, figure: &str, turn: Perturbation) -> bool {
+        let value = match figure {
+            "k_po" => self.k_po.as_mut(),
+            "k_pu" => self.k_pu.as_mut(),
+            "k_i" => self.k_i.as_mut(),
+            "i_max" => self.i_max_mw.as_mut(),
+            "integral_cutoff" => return self.integral_cutoff_mc.as_mut().map(|mc| turn.temperature(mc)).is_some(),
+            _ => None,
+        };
+        value.map(|value| turn.float(value)).is_some()
+    }
+}
+
 impl Thermal {
     /// Changes the figure at a path of [`crate::Figure`], e.g. `thermal.zone.BIG.control`; false if there is no such
     /// figure or it must not be changed.
@@ -178,6 +211,7 @@ impl Thermal {
             (ThermalGovernor::PowerAllocator { switch_on_mc, .. }, "switch_on") => turn.temperature(switch_on_mc),
             (ThermalGovernor::PowerAllocator { control_mc, .. }, "control") => turn.temperature(control_mc),
             (ThermalGovernor::PowerAllocator { sustainable_mw, .. }, "sustainable") => turn.float(sustainable_mw),
+            (ThermalGovernor::PowerAllocator { gains, .. }, figure) => return gains.perturb(figure, turn),
             _ => return false,
         }
         true

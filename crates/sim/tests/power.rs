@@ -207,7 +207,12 @@ fn step_wise_takes_one_operating_point_a_look_until_the_heat_falls() {
 /// 1 W is sustainable at 75 degrees. The allocator settles around it, at operating points of 1000 mW and about.
 #[test]
 fn a_power_allocator_converges_to_what_is_sustainable() {
-    let governor = ThermalGovernor::PowerAllocator { switch_on_mc: 60_000, control_mc: 75_000, sustainable_mw: 1000.0 };
+    let governor = ThermalGovernor::PowerAllocator {
+        switch_on_mc: 60_000,
+        control_mc: 75_000,
+        sustainable_mw: 1000.0,
+        gains: Default::default(),
+    };
     let (log, outcome) = burn(hot(governor), 60, config(Governor::Performance));
     let late = &log.milli_c[300..];
     assert!(late.iter().all(|mc| (70_000..80_000).contains(mc)), "{late:?}");

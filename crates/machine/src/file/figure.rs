@@ -37,6 +37,8 @@ pub(super) const SLIT: Quantity = Quantity { units: &[("slit", 1.0)], max: 254.0
 pub(super) const TEMPERATURE: Quantity = Quantity { units: &[("mC", 1.0), ("C", 1e3)], max: 200e3, whole: true };
 pub(super) const HEAT_CAPACITY: Quantity = Quantity { units: &[("J_per_K", 1.0)], max: 1e9, whole: false };
 pub(super) const HEAT_RESISTANCE: Quantity = Quantity { units: &[("K_per_W", 1.0)], max: 1e9, whole: false };
+/// Answers of a controller to an error; the model counts mW/K.
+pub(super) const GAIN: Quantity = Quantity { units: &[("mW_per_K", 1.0), ("W_per_K", 1e3)], max: 1e9, whole: false };
 /// What a link carries.
 pub(super) const RATE: Quantity = Quantity { units: &[("GB_per_s", 1.0), ("MB_per_s", 1e-3)], max: 1e6, whole: false };
 /// Numbers of cache lines; means may be fractions.

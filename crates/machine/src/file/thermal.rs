@@ -2,9 +2,9 @@
 
 use crate::error::FileResult;
 use crate::suggest;
-use crate::{CpuMask, FreqDomain, Thermal, ThermalGovernor, ThermalLink, ThermalNode, ThermalZone};
+use crate::{ControllerGains, CpuMask, FreqDomain, Thermal, ThermalGovernor, ThermalLink, ThermalNode, ThermalZone};
 
-use super::figure::{Fit, Quantity, FACTOR, HEAT_CAPACITY, HEAT_RESISTANCE, POWER, TEMPERATURE};
+use super::figure::{Fit, Quantity, FACTOR, GAIN, HEAT_CAPACITY, HEAT_RESISTANCE, POWER, TEMPERATURE};
 use super::groups::Levels;
 use super::node::{Fields, Node};
 
@@ -15,6 +15,11 @@ const POLLING_MAX_NS: u64 = 60_000_000_000;
 /// Far more than any machine has.
 const ZONES_MAX: usize = 64;
 const POLLING_MIN_NS: u64 = 1_000_000;
+/// The figures of a step-wise governor.
+const STEP_WISE: [&str; 2] = ["trip", "hysteresis"];
+/// The figures of a power allocator; the last five may be left out.
+const POWER_ALLOCATOR: [&str; 8] =
+    ["switch_on", "control", "sustainable", "k_po", "k_pu", "k_i", "i_max", "integral_cutoff"];
 
 pub(super) fn read(node: &Node, levels: &Levels, domains: &[FreqDomain]) -> FileResult<Thermal> {
     let fields = node.table(&["ambient", "start", "step", "node", "link", "zone"])?;
@@ -116,8 +121,7 @@ fn read_zones(node: &Node, names: &[&str], levels: &Levels, domains: &[FreqDomai
         if zones.len() == ZONES_MAX {
             return Err(entry.fault_at_key("too many zones").hint(format!("expected at most {ZONES_MAX}")));
         }
-        let keys =
-            ["node", "polling", "cools", "governor", "trip", "hysteresis", "switch_on", "control", "sustainable"];
+        let keys = [&["node", "polling", "cools", "governor"][..], &STEP_WISE, &POWER_ALLOCATOR].concat();
         let fields = entry.table(&keys)?;
         zones.push(ThermalZone {
             name: name.to_string(),
@@ -155,14 +159,14 @@ fn read_governor(fields: &Fields) -> FileResult<ThermalGovernor> {
     let node = fields.need("governor")?;
     match node.text()? {
         "step-wise" => {
-            refuse(fields, &["switch_on", "control", "sustainable"], "step-wise")?;
+            refuse(fields, &POWER_ALLOCATOR, "step-wise")?;
             Ok(ThermalGovernor::StepWise {
                 trip_mc: milli_c(fields, "trip")?,
                 hysteresis_mc: milli_c(fields, "hysteresis")?,
             })
         }
         "power-allocator" => {
-            refuse(fields, &["trip", "hysteresis"], "power-allocator")?;
+            refuse(fields, &STEP_WISE, "power-allocator")?;
             let (switch_on_mc, control_mc) = (milli_c(fields, "switch_on")?, milli_c(fields, "control")?);
             if switch_on_mc >= control_mc {
                 let fault = fields.need("switch_on")?.fault("switched on no sooner than where it steers to");
@@ -170,13 +174,28 @@ fn read_governor(fields: &Fields) -> FileResult<ThermalGovernor> {
             }
             let path = format!("{}.sustainable", fields.table.path);
             let sustainable_mw = positive(&fields.need("sustainable")?, &POWER, path)?;
-            Ok(ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw })
+            let gains = read_gains(fields)?;
+            Ok(ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw, gains })
         }
         other => {
             let valid = ["step-wise", "power-allocator"];
             Err(node.fault(format!("unknown governor `{other}`")).hint(suggest(other, valid)))
         }
     }
+}
+
+fn read_gains(fields: &Fields) -> FileResult<ControllerGains> {
+    let figure = |key: &str, quantity: &Quantity| {
+        let read = |node: Node| node.figure(quantity, format!("{}.{key}", fields.table.path), Fit::Never);
+        fields.get(key).map(read).transpose()
+    };
+    Ok(ControllerGains {
+        k_po: figure("k_po", &GAIN)?,
+        k_pu: figure("k_pu", &GAIN)?,
+        k_i: figure("k_i", &GAIN)?,
+        i_max_mw: figure("i_max", &POWER)?,
+        integral_cutoff_mc: figure("integral_cutoff", &TEMPERATURE)?.map(|mc| mc as i32),
+    })
 }
 
 fn refuse(fields: &Fields, keys: &[&str], governor: &str) -> FileResult<()> {

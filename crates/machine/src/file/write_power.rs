@@ -2,7 +2,7 @@
 
 use crate::{Thermal, ThermalGovernor, ThermalZone, Vote};
 
-use super::figure::{FACTOR, HEAT_CAPACITY, HEAT_RESISTANCE, POWER, TEMPERATURE, TIME};
+use super::figure::{FACTOR, GAIN, HEAT_CAPACITY, HEAT_RESISTANCE, POWER, TEMPERATURE, TIME};
 use super::thermal::{link_path, weight_path};
 use super::votes::{rows, show_votes, vote_path};
 use super::write::{key, quote, Writer};
@@ -74,11 +74,16 @@ impl Writer<'_> {
                 temperature(self, "trip", trip_mc);
                 temperature(self, "hysteresis", hysteresis_mc);
             }
-            ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw } => {
+            ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw, gains } => {
                 self.line("governor = \"power-allocator\"");
                 temperature(self, "switch_on", switch_on_mc);
                 temperature(self, "control", control_mc);
                 self.key_figure(&section, "sustainable", sustainable_mw, &POWER);
+                let powers = [("k_po", gains.k_po, &GAIN), ("k_pu", gains.k_pu, &GAIN), ("k_i", gains.k_i, &GAIN)];
+                for (key, value, quantity) in powers.into_iter().chain([("i_max", gains.i_max_mw, &POWER)]) {
+                    value.into_iter().for_each(|value| self.key_figure(&section, key, value, quantity));
+                }
+                gains.integral_cutoff_mc.into_iter().for_each(|mc| temperature(self, "integral_cutoff", mc));
             }
         }
         self.thermal_cools(&section, zone);

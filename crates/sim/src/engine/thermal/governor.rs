@@ -5,7 +5,7 @@
 //! for as loaded as it was not idle, as kernels up to 5.10 do; 6.1 and 6.12 go by the scheduler's utilization of its
 //! capacity, which shows a busy CPU at a slow clock as less loaded.
 
-use fairground_machine::{FreqDomain, Machine, Opp, ThermalGovernor, ThermalZone};
+use fairground_machine::{ControllerGains, FreqDomain, Machine, Opp, ThermalGovernor, ThermalZone};
 
 /// State of the governor of one thermal zone.
 #[derive(Debug)]
@@ -36,8 +36,9 @@ struct Controller {
     switch_on_mc: i32,
     control_mc: i32,
     sustainable_mw: f64,
-    /// Sum of the errors while above the temperature steered to, mC.
-    integral: f64,
+    gains: ControllerGains,
+    /// What the sum of errors adds to the budget, mW.
+    sum_mw: f64,
 }
 
 /// What a clock is taken to be loaded with at least, CPUs.
@@ -60,8 +61,8 @@ impl ZoneGovernor {
             ThermalGovernor::StepWise { trip_mc, hysteresis_mc } => {
                 State::StepWise(Trip { trip_mc, hysteresis_mc, exceeded: false })
             }
-            ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw } => {
-                State::PowerAllocator(Controller { switch_on_mc, control_mc, sustainable_mw, integral: 0.0 })
+            ThermalGovernor::PowerAllocator { switch_on_mc, control_mc, sustainable_mw, gains } => {
+                State::PowerAllocator(Controller::new(switch_on_mc, control_mc, sustainable_mw, gains))
             }
         };
         let caps = zone.cools.iter().map(|(domain, _)| (*domain, None)).collect();
@@ -80,7 +81,7 @@ impl ZoneGovernor {
         match &mut self.state {
             State::StepWise(trip) => step(&mut self.caps, machine, trip.is_exceeded(mc), rise),
             State::PowerAllocator(controller) if mc < controller.switch_on_mc => {
-                controller.integral = 0.0;
+                controller.switch_off();
                 self.caps.iter_mut().for_each(|(_, cap)| *cap = None);
             }
             State::PowerAllocator(controller) => {
@@ -125,20 +126,35 @@ impl Trip {
 }
 
 impl Controller {
+    fn new(switch_on_mc: i32, control_mc: i32, sustainable_mw: f64, gains: ControllerGains) -> Controller {
+        let mut controller = Controller { switch_on_mc, control_mc, sustainable_mw, gains, sum_mw: 0.0 };
+        controller.switch_off();
+        controller
+    }
+
+    fn switch_off(&mut self) {
+        self.sum_mw = self.gains.i_max_mw.unwrap_or(0.0);
+    }
+
     /// The power that may be dissipated, mW: what is sustainable, more while colder than the temperature steered to and
-    /// less while hotter. The constants are those that the kernel works out where a board states none: the whole
+    /// less while hotter. Where a board states no constants they are those that the kernel works out: the whole
     /// sustainable power over the span from switch-on to control while hotter, twice that while colder, a tenth of the
     /// latter summed up while hotter.
     fn budget(&mut self, mc: i32, most: f64) -> f64 {
-        let error = f64::from(self.control_mc - mc);
-        let hotter = self.sustainable_mw / f64::from(self.control_mc - self.switch_on_mc);
-        let colder = 2.0 * hotter;
-        let gain = colder / 10.0;
-        if error < 0.0 && (gain * (self.integral + error)).abs() < most {
-            self.integral += error;
+        let error = f64::from(self.control_mc - mc) / 1e3;
+        let hotter = self.sustainable_mw * 1e3 / f64::from(self.control_mc - self.switch_on_mc);
+        let (k_po, k_pu) = (self.gains.k_po.unwrap_or(hotter), self.gains.k_pu.unwrap_or(2.0 * hotter));
+        let k_i = self.gains.k_i.unwrap_or(2.0 * hotter / 10.0);
+        if error < f64::from(self.gains.integral_cutoff_mc.unwrap_or(0)) / 1e3 {
+            let sum_mw = self.sum_mw + k_i * error;
+            self.sum_mw = match self.gains.i_max_mw {
+                Some(most_mw) => sum_mw.min(most_mw).max(-self.sustainable_mw),
+                None if sum_mw.abs() < most => sum_mw,
+                None => self.sum_mw,
+            };
         }
-        let proportional = error * if error < 0.0 { hotter } else { colder };
-        (self.sustainable_mw + proportional + gain * self.integral).clamp(0.0, most)
+        let proportional = error * if error < 0.0 { k_po } else { k_pu };
+        (self.sustainable_mw + proportional + self.sum_mw).clamp(0.0, most)
     }
 }
 
@@ -214,10 +230,29 @@ mod tests {
     /// summed.
     #[test]
     fn the_budget_is_what_is_sustainable_and_a_controllers_answer_to_the_error() {
-        let (switch_on_mc, control_mc, sustainable_mw) = (70_000, 80_000, 300.0);
-        let mut controller = Controller { switch_on_mc, control_mc, sustainable_mw, integral: 0.0 };
+        let mut controller = Controller::new(70_000, 80_000, 300.0, ControllerGains::default());
         let budgets = [80_000, 78_000, 82_000, 80_000, 99_000, 60_000].map(|mc| controller.budget(mc, 500.0));
         assert_eq!(budgets, [300.0, 420.0, 300.0 - 60.0 - 12.0, 288.0, 0.0, 500.0]);
+    }
+
+    /// Sustainable 300 mW, control 80 degrees, 20 mW a kelvin either way, 10 mW a kelvin and look summed from 75 degrees
+    /// on, between -300 and 40 mW, beginning with 40.
+    #[test]
+    fn a_board_states_the_constants_of_its_controller() {
+        let gains = ControllerGains {
+            k_po: Some(20.0),
+            k_pu: Some(20.0),
+            k_i: Some(10.0),
+            i_max_mw: Some(40.0),
+            integral_cutoff_mc: Some(5_000),
+        };
+        let mut controller = Controller::new(70_000, 80_000, 300.0, gains);
+        let budgets = [72_000, 76_000, 83_000, 82_000, 90_000, 90_000, 81_000].map(|mc| controller.budget(mc, 700.0));
+        // 300 + 20 x error + sum: 40 twice (at most), 10, -10, -110, -210, -220.
+        assert_eq!(budgets, [500.0, 420.0, 250.0, 250.0, 0.0, 0.0, 60.0]);
+        assert_eq!([controller.budget(95_000, 700.0), controller.sum_mw], [0.0, -300.0], "it sinks no further");
+        controller.switch_off();
+        assert_eq!(controller.budget(75_000, 700.0), 440.0);
     }
 
     /// A request of twice the power gets twice as much; what it cannot use goes to the other.
@@ -233,8 +268,9 @@ mod tests {
     /// Looks of 1 us above the switch-on: idle for all of it, idle but for less than a percent, busy all the time.
     #[test]
     fn a_clock_that_idles_in_the_heat_is_kept_at_its_slowest_until_the_next_look() {
+        let gains = ControllerGains::default();
         let governor =
-            ThermalGovernor::PowerAllocator { switch_on_mc: 60_000, control_mc: 80_000, sustainable_mw: 300.0 };
+            ThermalGovernor::PowerAllocator { switch_on_mc: 60_000, control_mc: 80_000, sustainable_mw: 300.0, gains };
         let (machine, zone) = (machine(), zone(governor));
         let mut watch = ZoneGovernor::new(&zone, &machine);
         let caps = [1000, 1991, 1991].map(|idle| {
