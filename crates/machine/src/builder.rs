@@ -45,6 +45,8 @@ impl Machine {
                 cpus: all,
                 opps: vec![Opp::new(1_000_000, 300.0), Opp::new(2_000_000, 1000.0)],
                 transition_ns: 50_000,
+                slot_ns: 0,
+                reported_ns: None,
                 rail: None,
             }],
             votes: Vec::new(),

@@ -141,10 +141,27 @@ pub struct FreqDomain {
     pub cpus: CpuMask,
     /// Operating points, rising frequency; never empty.
     pub opps: Vec<Opp>,
-    /// Time of one change, ns.
+    /// Time of one change, ns, the wait for a slot apart.
     pub transition_ns: u64,
+    /// Changes begin at multiples of this time only, ns; 0: at once.
+    pub slot_ns: u64,
+    /// Time of one change as the driver reports it to the kernel, ns; none: `transition_ns`.
+    pub reported_ns: Option<u64>,
     /// The supply that feeds it, by name; none: the one that feeds all without a name.
     pub rail: Option<String>,
+}
+
+impl FreqDomain {
+    /// When a change is there that is asked for at `at`, ns; `u64::MAX` if that is beyond the end of time.
+    pub fn changed_at(&self, at: u64) -> u64 {
+        let begins = if self.slot_ns == 0 { at } else { at.div_ceil(self.slot_ns).saturating_mul(self.slot_ns) };
+        begins.saturating_add(self.transition_ns)
+    }
+
+    /// Time of one change as the kernel is told it, ns.
+    pub fn reported_transition_ns(&self) -> u64 {
+        self.reported_ns.unwrap_or(self.transition_ns)
+    }
 }
 
 /// An operating point of a frequency domain.

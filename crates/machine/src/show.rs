@@ -79,7 +79,8 @@ impl Machine {
         let mut out = String::from("Capacities and operating points\n");
         let kind = |d: usize| {
             let cpu = self.freq_domains[d].cpus.first().map_or(0, |c| c as usize);
-            (&self.freq_domains[d].opps, self.cpus[cpu].cpu_type, self.cpus[cpu].capacity)
+            let clock = &self.freq_domains[d];
+            (&clock.opps, clock.slot_ns, self.cpus[cpu].cpu_type, self.cpus[cpu].capacity)
         };
         let mut d = 0;
         while d < self.freq_domains.len() {
@@ -95,6 +96,9 @@ impl Machine {
         let Some(cpu) = self.freq_domains[d].cpus.first() else { return };
         let capacity = self.cpus[cpu as usize].capacity;
         let _ = writeln!(out, "  {cpus}: {}, capacity {capacity}", self.type_of(cpu).name);
+        if self.freq_domains[d].slot_ns > 0 {
+            let _ = writeln!(out, "    changes begin every {} us", self.freq_domains[d].slot_ns as f64 / 1000.0);
+        }
         let opps = &self.freq_domains[d].opps;
         let more = MORE_OF_OPPS.iter().filter(|(_, of)| opps.iter().any(|o| of(o).is_some()));
         let heads: String = more.clone().map(|(head, _)| format!(" {head:>10}")).collect();

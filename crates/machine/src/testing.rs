@@ -191,7 +191,7 @@ impl Builder {
         let step = 200_000 + 1000 * self.vary(3, t, 400) as u32;
         let opps = 1..=1 + self.vary(4, t, 5) as u32;
         let opps = opps.map(|n| Opp::new(n * step, f64::from(n * n) * 17.5)).collect();
-        FreqDomain { cpus, opps, transition_ns: 1000 * self.vary(5, t, 500), rail: None }
+        FreqDomain { cpus, opps, transition_ns: 1000 * self.vary(5, t, 500), slot_ns: 0, reported_ns: None, rail: None }
     }
 
     fn cluster(&self, cpus: CpuMask, i: u32) -> Cluster {

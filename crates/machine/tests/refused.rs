@@ -429,6 +429,40 @@ fn a_thermal_governor_has_the_figures_of_its_kind() {
 }
 
 #[test]
+fn constants_of_a_controller_are_read_and_written_or_refused() {
+    let big = "sustainable = { mW = 1700";
+    let gains = "k_po = { mW_per_K = 60, source = \"estimate: x\" }\ni_max = { W = 2, source = \"estimate: x\" }\n\
+                 integral_cutoff = { C = 10, source = \"estimate: x\" }\n";
+    let text = edited("pixel6", big, &format!("{gains}{big}"));
+    let machine = Machine::from_toml("m", &text).expect("a machine");
+    let governor = machine.thermal.as_ref().map(|thermal| thermal.zones[0].governor);
+    let Some(ThermalGovernor::PowerAllocator { gains: read, .. }) = governor else { panic!("{governor:?}") };
+    assert_eq!((read.k_po, read.k_pu, read.i_max_mw), (Some(60.0), None, Some(2000.0)));
+    assert_eq!(read.integral_cutoff_mc, Some(10_000));
+    assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
+    let wrong = gains.replace("mW_per_K", "mW");
+    refused("pixel6", big, &format!("{wrong}{big}"), "k_po =", &["unknown unit `mW`"]);
+    let trip = "governor = \"step-wise\"\ntrip = { C = 90, source = \"estimate: x\" }\nk_i = { mW_per_K = 1, source = \"estimate: x\" }";
+    let governor = "governor = \"power-allocator\"\nswitch_on";
+    assert!(refusal(&edited("pixel6", governor, &format!("{trip}\nswitch_on"))).contains("with a step-wise governor"));
+}
+
+#[test]
+fn a_clock_may_change_in_slots_and_report_another_time() {
+    let old = "transition = { us = 300,";
+    let new = "slot = { ms = 1, source = \"estimate: x\" }\nreported = { us = 5, source = \"estimate: x\" }\n";
+    let text = edited("hikey960", old, &format!("{new}{old}"));
+    let machine = Machine::from_toml("m", &text).expect("a machine");
+    let [slow, plain] = [0, 1].map(|domain| &machine.freq_domains[domain]);
+    assert_eq!((slow.changed_at(1), slow.changed_at(1_000_000)), (1_300_000, 1_300_000));
+    assert_eq!((slow.reported_transition_ns(), plain.reported_transition_ns()), (5_000, 300_000));
+    assert_eq!((plain.changed_at(1), slow.changed_at(u64::MAX)), (300_001, u64::MAX));
+    assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
+    assert!(machine.describe().contains("changes begin every 1000 us"));
+    refused("hikey960", old, &format!("{}{old}", new.replace("slot", "slots")), "slots =", &["did you mean `slot`?"]);
+}
+
+#[test]
 fn a_link_and_messages_are_read_and_written_or_refused() {
     let scale = preset_text("hikey").and_then(|t| t.lines().find(|l| l.starts_with("scale ="))).expect("a line");
     let link = |rate: &str| format!("link = {{ {rate}, source = \"estimate: x\" }}\n{scale}");

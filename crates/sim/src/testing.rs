@@ -263,7 +263,8 @@ pub fn machine(nr_cpus: u32, threads: u32) -> Machine {
     let all = machine.all_cpus();
     machine.clusters = vec![Cluster { cpus: all, shares_cache: true, active_mw: 0.0, idle_mw: 0.0 }];
     let opps = vec![Opp::new(500_000, 100.0), Opp::new(1_000_000, 400.0)];
-    machine.freq_domains = vec![FreqDomain { cpus: all, opps, transition_ns: 0, rail: None }];
+    machine.freq_domains =
+        vec![FreqDomain { cpus: all, opps, transition_ns: 0, slot_ns: 0, reported_ns: None, rail: None }];
     machine.costs = Costs { ipi_ns: [1; Distance::COUNT], ..Costs::free() };
     machine
 }

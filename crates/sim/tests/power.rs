@@ -27,6 +27,8 @@ fn two_rails() -> Machine {
         cpus: CpuMask::single(cpu),
         opps,
         transition_ns: 0,
+        slot_ns: 0,
+        reported_ns: None,
         rail: Some(name.into()),
     };
     let little = vec![point(1_000_000, 100.0, 1.0, 5.0), point(2_000_000, 300.0, 4.0, 20.0)];
@@ -103,6 +105,52 @@ fn a_vote_for_a_clock_lasts_as_long_as_the_voter_is_there() {
     let (up, down) = ([(5, 1, 1_500_000), (5, 0, 2_000_000)], [(15, 1, 1_000_000), (15, 0, 1_000_000)]);
     assert_eq!(clocks.0, [up, down].concat());
     assert_eq!(outcome.totals.energy.supplies[0], mw_ms(5.0, 10) + mw_ms(20.0, 10));
+}
+
+/// Changes of 1 ms that begin every 4 ms: what is asked for at 5 and at 8 ms is there at 9, what is asked for at 15 at 17.
+/// Without slots it is 6, 9 and 16; the other clock changes at once.
+#[test]
+fn a_clock_that_changes_in_slots_waits_for_the_next() {
+    let changes = |slot_ns| {
+        let mut m = two_rails();
+        m.votes.clear();
+        (m.freq_domains[0].slot_ns, m.freq_domains[0].transition_ns) = (slot_ns, MS);
+        let mut w = workload(vec![], vec![pinned("a", 0, vec![Op::SleepUntil(20 * MS)])]);
+        w.duration_ns = Some(20 * MS);
+        let mut engine = testing::engine(m, w, config(Governor::Powersave));
+        for (at, domain, opp) in [(5, 0, 1), (5, 1, 1), (8, 0, 0), (15, 0, 1)] {
+            engine.set_frequency(at * MS, domain, opp);
+        }
+        let mut clocks = Clocks::default();
+        engine.run(&mut [&mut clocks]).unwrap();
+        clocks.0
+    };
+    let (low, high, big) = (1_000_000, 2_000_000, (5, 1, 1_500_000));
+    assert_eq!(changes(0), [big, (6, 0, high), (9, 0, low), (16, 0, high)]);
+    assert_eq!(changes(4 * MS), [big, (9, 0, high), (9, 0, low), (17, 0, high)]);
+}
+
+/// 500 mW sustainable and a sum of 500, nothing a kelvin: 1000 mW, whatever the temperature. 1.6 W through 50 K/W at 2.5 s
+/// pass 40 degrees at 0.52 s; the look at 0.6 s takes two operating points, down to 1000 mW, and none is taken after.
+#[test]
+fn a_power_allocator_goes_by_the_constants_that_its_board_states() {
+    let gains = fairground_machine::ControllerGains {
+        k_po: Some(0.0),
+        k_pu: Some(0.0),
+        k_i: Some(0.0),
+        i_max_mw: Some(500.0),
+        integral_cutoff_mc: None,
+    };
+    let governor = |gains| ThermalGovernor::PowerAllocator {
+        switch_on_mc: 40_000,
+        control_mc: 75_000,
+        sustainable_mw: 500.0,
+        gains,
+    };
+    let (log, _) = burn(hot(governor(gains)), 20, config(Governor::Performance));
+    assert_eq!(log.states, [(600, 2)]);
+    let (derived, _) = burn(hot(governor(Default::default())), 20, config(Governor::Performance));
+    assert!(derived.states.len() > 1, "{:?}", derived.states);
 }
 
 /// A busy pipe on pixel6, cut at its third ms: what is booked before and after is what is booked in all, by every part;

@@ -15,7 +15,7 @@ impl World {
         let clock = |id| FgSugov { em: self.energy.ems.ptr(id), ..FgSugov::zeroed() };
         self.sugovs = Slab::new((0..machine.freq_domains.len()).map(clock).collect());
         for (id, domain) in machine.freq_domains.iter().enumerate() {
-            self.sugov_start(id, domain.transition_ns);
+            self.sugov_start(id, domain.reported_transition_ns());
             domain.cpus.iter().for_each(|cpu| self.cpus[cpu as usize].sugov = self.sugovs.ptr(id));
         }
     }

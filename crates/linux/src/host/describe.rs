@@ -69,7 +69,7 @@ fn describe_pd(domain: &FreqDomain, opps: &[KsOpp]) -> KsPd {
         cpu: lowest(domain),
         nr_opps: opps.len() as u32,
         opps: opps.as_ptr(),
-        transition_us: u32::try_from(domain.transition_ns.div_ceil(1000)).unwrap_or(u32::MAX),
+        transition_us: u32::try_from(domain.reported_transition_ns().div_ceil(1000)).unwrap_or(u32::MAX),
     }
 }
 

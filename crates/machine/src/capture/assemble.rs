@@ -209,7 +209,10 @@ impl<'a> Parts<'a> {
                 (lent.opps(&clock.khz), from(&what))
             }
         };
-        (FreqDomain { cpus: clock.cpus, opps, transition_ns, rail: None }, [transition, source])
+        (
+            FreqDomain { cpus: clock.cpus, opps, transition_ns, slot_ns: 0, reported_ns: None, rail: None },
+            [transition, source],
+        )
     }
 
     /// Operating points of a clock of which the kernel has an energy model.

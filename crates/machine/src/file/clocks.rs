@@ -51,14 +51,18 @@ pub(super) fn read(node: &Node, levels: &Levels) -> FileResult<Clocks> {
         if groups.len() > levels.n_cpus {
             break; // some CPU is in two domains; no need to collect more
         }
-        let fields = entry.table(&["cpus", "rail", "transition", "opps"])?;
+        let fields = entry.table(&["cpus", "rail", "transition", "slot", "reported", "opps"])?;
         let cpus = fields.need("cpus")?;
         let of_entry = levels.groups(&cpus)?;
-        let transition_ns = fields.need("transition")?.time(entry_path("freq_domain", &of_entry, "transition"))?;
+        let time = |node: Node, key: &str| node.time(entry_path("freq_domain", &of_entry, key));
+        let transition_ns = time(fields.need("transition")?, "transition")?;
+        let slot_ns = fields.get("slot").map_or(Ok(0), |node| time(node, "slot"))?;
+        let reported_ns = fields.get("reported").map(|node| time(node, "reported")).transpose()?;
         let opps = read_opps(&fields.need("opps")?, entry_path("freq_domain", &of_entry, "opps"))?;
         let rail = fields.get("rail").map(|node| read_rail(&node)).transpose()?;
         for group in of_entry {
-            domains.push(FreqDomain { cpus: group, opps: opps.clone(), transition_ns, rail: rail.clone() });
+            let (opps, rail) = (opps.clone(), rail.clone());
+            domains.push(FreqDomain { cpus: group, opps, transition_ns, slot_ns, reported_ns, rail });
             groups.push((group, cpus.clone()));
         }
     }

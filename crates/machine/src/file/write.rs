@@ -176,7 +176,7 @@ impl<'a> Writer<'a> {
 
     fn freq_domains(&mut self, known: &LevelGroups) {
         let all = &self.machine.freq_domains;
-        let content = |i: usize| (&all[i].opps, all[i].transition_ns, &all[i].rail);
+        let content = |i: usize| (&all[i].opps, all[i].transition_ns, all[i].slot_ns, all[i].reported_ns, &all[i].rail);
         let path = |i: usize| entry_path("freq_domain", &[all[i].cpus], "transition");
         for (lo, hi) in self.entries(all.len(), |i| content(i) == content(i - 1), path) {
             let groups: Vec<CpuMask> = all[lo..hi].iter().map(|d| d.cpus).collect();
@@ -184,6 +184,12 @@ impl<'a> Writer<'a> {
             let section = section.trim_end_matches('.');
             self.line(format!("\n[[freq_domain]]\ncpus = {}", groups_text(&groups, self.machine.nr_cpus(), known)));
             self.key_figure(section, "transition", all[lo].transition_ns as f64, &TIME);
+            if all[lo].slot_ns != 0 || self.known_figure(&format!("{section}.slot")).is_some() {
+                self.key_figure(section, "slot", all[lo].slot_ns as f64, &TIME);
+            }
+            if let Some(ns) = all[lo].reported_ns {
+                self.key_figure(section, "reported", ns as f64, &TIME);
+            }
             if let Some(rail) = &all[lo].rail {
                 self.line(format!("rail = {}", quote(rail)));
             }

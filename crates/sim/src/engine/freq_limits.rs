@@ -8,6 +8,9 @@
 //! requests *  * each is there after the transition time, in the order in which they were made; one that comes
 //!         ~~~~*  while another is under way does not stop it
 //!            ~~~~*
+//!
+//! |  *     |    * * |          a clock that changes in slots: the time begins at the next slot
+//!          ~~~~*    ~~~~**
 //! ```
 //!
 //! DEVIATION: what schedulers scale utilization by ([`crate::CpuView::freq_scale`]) changes with the clock, as where
@@ -38,8 +41,8 @@ impl Engine {
     /// A cap of this domain begins or ends.
     pub(super) fn limits_change(&mut self, domain: u32) {
         if self.publish_limits(domain) {
-            let transition_ns = self.machine.freq_domains[domain as usize].transition_ns;
-            self.queue.push(self.now + transition_ns, EngineEvent::Reclock { domain });
+            let changed_at = self.machine.freq_domains[domain as usize].changed_at(self.now);
+            self.queue.push(changed_at, EngineEvent::Reclock { domain });
         }
     }
 

@@ -352,12 +352,13 @@ impl Engine {
         self.env.charged(kind)
     }
 
-    /// Orders a frequency change: the domain runs at operating point `opp` from `at` plus its transition time.
+    /// Orders a frequency change: the domain runs at operating point `opp` from `at` plus its transition time, or from
+    /// the next slot after `at` plus that time.
     /// Unknown domains and points are ignored.
     pub fn set_frequency(&mut self, at: Time, domain: u32, opp: u32) {
         let known = self.machine.freq_domains.get(domain as usize);
         if let Some(d) = known.filter(|d| (opp as usize) < d.opps.len()) {
-            self.queue.push(at.max(self.now) + d.transition_ns, EngineEvent::Frequency { domain, opp });
+            self.queue.push(d.changed_at(at.max(self.now)), EngineEvent::Frequency { domain, opp });
         }
     }
 
