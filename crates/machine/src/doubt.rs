@@ -33,6 +33,7 @@ const KINDS: &[Kind] = &[
     Kind::exact("*.efficiency"),
     Kind::exact("*.exit_latency"),
     Kind::exact("*.residency"),
+    Kind::exact("*.reported"),
     Kind::exact("thermal.zone.*"),
     Kind::exact("thermal.ambient"),
     Kind::exact("thermal.start"),
@@ -70,6 +71,7 @@ const KINDS: &[Kind] = &[
     Kind::shared("costs.soft.*", SOFTWARE),
     Kind { estimate: Some(1.4), ..Kind::shared("costs.ipi.*", "flights of IPIs") },
     Kind { estimate: Some(1.4), ..Kind::shared("costs.line.*", "lines") },
+    Kind { estimate: Some(1.4), ..Kind::shared("costs.line_read.*", "lines") },
 ];
 
 /// What the software costs of a machine share.
@@ -375,6 +377,9 @@ fn keep_distances_in_order(drawn: &mut Machine, stated: &Machine) {
     }
     let costs = &mut drawn.costs;
     (costs.ipi_ns, costs.line_ns, costs.message_ns, costs.refill_kib_ns) = (ipi, line, message, refill);
+    if let (Some(drawn), Some(stated)) = (&mut costs.line_read_ns, &stated.costs.line_read_ns) {
+        keep_order(drawn, stated);
+    }
     if let (Some(drawn), Some(stated)) = (&mut drawn.caches, &stated.caches) {
         keep_order(&mut drawn.memory_kib_ns, &stated.memory_kib_ns);
     }
