@@ -305,7 +305,7 @@ impl Serialize for RowsProvenance {
 /// A command as a shell (bash, zsh, ksh, busybox) reads it: words are quoted where that is needed, and what a terminal would
 /// act on is an escape in `$'...'`.
 pub fn command_line(words: &[OsString]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 fn quoted(word: &OsString) -> String {
