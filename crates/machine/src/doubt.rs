@@ -14,6 +14,16 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::file;
 use crate::{CpuType, Distance, Figure, Machine, MachineError, SoftCost, Source, SourceClass};
 
+/// The parts of a declared time into an idle state, and out of it, that pass usually: what is declared is the worst case
+/// (docs/spec/measured.md, section 2).
+const USUAL_ENTRY: f64 = 0.35;
+const USUAL_WAKE: f64 = 0.5;
+
+/// The part `usual` of a time, in whole ns.
+pub(crate) fn usual_ns(declared_ns: u64, usual: f64) -> u64 {
+    (declared_ns as f64 * usual).round() as u64
+}
+
 /// The greatest spread that a file may state.
 pub(crate) const SPREAD_MAX: f64 = 10.0;
 
@@ -203,6 +213,21 @@ impl Figure {
     }
 }
 
+impl Figure {
+    /// What part of it passes usually, if it is a worst case: entry and wake of an idle state whose source declares them.
+    /// The kernel is told what is declared.
+    pub fn usual_part(&self) -> Option<f64> {
+        let (state, time) = self.path.rsplit_once('.')?;
+        let is_declared = matches!(self.source, Source::Published(SourceClass::Declared, _));
+        let usual = match time {
+            "entry" => USUAL_ENTRY,
+            "wake" => USUAL_WAKE,
+            _ => return None,
+        };
+        (is_declared && state.contains(".idle.")).then_some(usual)
+    }
+}
+
 impl Source {
     /// Its class, as files and tables of doubt name it: `measured`, `declared`, `datasheet`, `estimate` or `fitted`.
     pub fn class(&self) -> &'static str {
@@ -226,9 +251,9 @@ impl Draw {
         libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
     }
 
-    /// A number between 0 and 1, all equally likely.
+    /// A number between 0 and 1, all equally likely; it rises with [`Self::deviation`].
     pub fn share(self, name: &str) -> f64 {
-        self.uniform(name)[0]
+        libm::erfc(-self.deviation(name) * std::f64::consts::FRAC_1_SQRT_2) / 2.0
     }
 
     /// The factor of the figure at `path`.
@@ -253,7 +278,8 @@ impl Draw {
 }
 
 impl Machine {
-    /// This machine with all figures drawn; draw 0 is the machine as it stands. Figures that are certain, arrangements,
+    /// This machine with all figures drawn; draw 0 is the machine as it stands. Times of idle states that are declared are
+    /// worst cases: draws of them are round what passes usually ([`Figure::usual_part`]). Figures that are certain, arrangements,
     /// clocks and what the kernel is told (exit latencies, residencies, capacities, its energy model) stay.
     ///
     /// What rises or falls along idle states, distances and caches here does so in every draw: a value that would break
@@ -271,19 +297,28 @@ impl Machine {
 
     /// The factors of a draw by path, those of 1 left out.
     pub fn factors(&self, draw: Draw) -> BTreeMap<String, f64> {
-        let fit = self.fixes_the_sum();
-        let factor = |figure: &Figure| {
-            let doubt = figure.doubt();
-            // The fit of the scale is what the costs that it multiplies have in common.
-            let fitted = fit && doubt.shares == Some(SOFTWARE);
-            draw.factor(&figure.path, if fitted { Doubt { shares: None, ..doubt } } else { doubt })
-        };
-        let factors = self.figures.iter().map(|figure| (figure.path.clone(), factor(figure)));
+        let factors = self.doubts().into_iter().map(|(path, doubt)| {
+            let factor = draw.factor(&path, doubt);
+            (path, factor)
+        });
         let mut factors: BTreeMap<String, f64> = factors.filter(|(_, factor)| *factor != 1.0).collect();
-        if fit {
+        if draw.0 != 0 && self.fixes_the_sum() {
             self.keep_the_sum(&mut factors);
         }
         factors
+    }
+
+    /// The figures that a draw varies, by path, in the order of the file, each with its doubt. A figure of 0 is none.
+    pub fn doubts(&self) -> Vec<(String, Doubt)> {
+        let is_fitted = self.fixes_the_sum();
+        let of_figure = |figure: &Figure| {
+            let is_nothing = figure.value.split(' ').next().and_then(|number| number.parse::<f64>().ok()) == Some(0.0);
+            let doubt = figure.doubt();
+            // The fit of the scale is what the costs that it multiplies have in common.
+            let shares = doubt.shares.filter(|name| !(is_fitted && *name == SOFTWARE));
+            (doubt.spread > 1.0 && !is_nothing).then(|| (figure.path.clone(), Doubt { shares, ..doubt }))
+        };
+        self.figures.iter().filter_map(of_figure).collect()
     }
 
     /// Whether `costs.scale` is fitted to sched-pipe.

@@ -1,8 +1,9 @@
 //! `[cpu_type.NAME]`: capacity, SMT throughput and idle states of a kind of core.
 
+use crate::doubt::usual_ns;
 use crate::error::{FileError, FileResult};
 use crate::suggest;
-use crate::{CpuMask, CpuType, IdleScope, IdleState};
+use crate::{CpuMask, CpuType, Figure, IdleScope, IdleState};
 
 use super::clocks::Clocks;
 use super::figure::{Fit, CAPACITY, EFFICIENCY, ENERGY, POWER};
@@ -222,12 +223,11 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
     let fields = entry.table(&keys)?;
     let path = |key: &str| format!("{}.{key}", entry.path);
     let time = |key: &str| fields.need(key)?.time(path(key));
-    let entry_ns = time("entry")?;
-    let wake_ns = time("wake")?;
+    let (entry_ns, told_entry_ns) = read_idle_time(&fields.need("entry")?, path("entry"))?;
+    let (wake_ns, told_wake_ns) = read_idle_time(&fields.need("wake")?, path("wake"))?;
     let exit_latency_ns = match fields.get("exit_latency") {
         Some(node) => node.time(path("exit_latency"))?,
-        // What the kernel is told stays in a draw.
-        None => fields.need("entry")?.stated_time(&path("entry"))? + fields.need("wake")?.stated_time(&path("wake"))?,
+        None => told_entry_ns + told_wake_ns,
     };
     let target_residency_ns = time("residency")?;
     let scope = fields.get("scope").map_or(Ok(IdleScope::Cpu), |node| read_scope(&node))?;
@@ -243,6 +243,15 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
         polling: fields.get("polling").map_or(Ok(false), |node| node.boolean())?,
         keeps_cache: fields.get("keeps_cache").map_or(Ok(true), |node| node.boolean())?,
     })
+}
+
+/// The time that passes, and the one that the file states, of which the kernel is told. A declared time is a worst case: a
+/// draw has what passes usually.
+fn read_idle_time(node: &Node, path: String) -> FileResult<(u64, u64)> {
+    let stated_ns = node.stated_time(&path)?;
+    let ns = node.time(path)?;
+    let usual = node.file.drawn.and_then(|_| node.file.figures.borrow().last().and_then(Figure::usual_part));
+    Ok((usual.map_or(ns, |usual| usual_ns(ns, usual)), stated_ns))
 }
 
 fn read_scope(node: &Node) -> FileResult<IdleScope> {
