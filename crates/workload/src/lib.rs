@@ -19,6 +19,7 @@ mod bind;
 pub mod builtin;
 mod clamp;
 mod cpuset;
+mod doubt;
 mod error;
 mod find;
 pub mod json;

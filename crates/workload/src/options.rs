@@ -1,7 +1,8 @@
 //! Options of built-ins as data: what may be typed, what it means, and reading it.
 
-use fairground_machine::{suggest_from, Machine};
+use fairground_machine::{suggest_from, Draw, Machine};
 
+use crate::doubt;
 use crate::error::WorkloadError;
 
 /// An option of a built-in.
@@ -89,6 +90,18 @@ enum Value {
     Millionths(Vec<u64>),
 }
 
+impl Value {
+    fn drawn(self, factor: f64, kind: OptionKind) -> Value {
+        match self {
+            Value::Flag => Value::Flag,
+            Value::Int(value) => Value::Int(doubt::drawn(value.max(0) as u64, factor, kind) as i64),
+            Value::Millionths(all) => {
+                Value::Millionths(all.into_iter().map(|value| doubt::drawn(value, factor, kind)).collect())
+            }
+        }
+    }
+}
+
 /// The options of one request: those given, and the defaults of the others.
 pub(crate) struct Options {
     workload: &'static str,
@@ -98,12 +111,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads `text` (`name=value,flag,...`) against the table of `workload`.
+    /// Reads `text` (`name=value,flag,...`) against the table of `workload`. Defaults that are estimates are drawn.
     pub fn parse(
         workload: &'static str,
         table: &'static [OptionInfo],
         text: &str,
         machine: &Machine,
+        draw: Draw,
     ) -> Result<Self, WorkloadError> {
         let mut options = Options { workload, values: Vec::new(), given: Vec::new(), typed: String::new() };
         let mut typed = Vec::new();
@@ -114,7 +128,8 @@ impl Options {
         for info in table.iter().filter(|i| !i.default.is_empty()) {
             if !options.is_given(info.name) {
                 let value = read(info.kind, info.default, machine).map_err(|p| bad(workload, info, p))?;
-                options.values.push((info.name, value));
+                let factor = doubt::of_default(workload, info, draw);
+                options.values.push((info.name, if factor == 1.0 { value } else { value.drawn(factor, info.kind) }));
             }
         }
         options.typed = typed.join(",");

@@ -40,7 +40,8 @@ pub(super) const BUILTIN: Builtin = Builtin {
         work, no memory traffic, no instruction mix, so the points of one phase say nothing of its namesake. The\n\
         work of a copy is estimated at 1 to 2 s on a large CPU. Frames, Java threads and their work are inferred from\n\
         counts of events in mail 003; floors are given there. Copies have the floor of AsyncTask #1, whose name new\n\
-        threads inherit: 512 under kernel C, none under B, of which the mail has no line.",
+        threads inherit: 512 under kernel C, none under B, of which the mail has no line; how many of them keep it\n\
+        nobody has counted (`floored`).",
     options: OPTIONS,
     build,
 };
@@ -93,6 +94,13 @@ const OPTIONS: &[OptionInfo] = &[
         kind: OptionKind::Int { min: 0, max: 10_000 },
         default: "25",
         meaning: "frames at 60 Hz in which the app shows that a phase begins",
+        excludes: None,
+    },
+    OptionInfo {
+        name: "floored",
+        kind: OptionKind::Decimal { unit: "of 1", min: 0, max: MICRO },
+        default: "1",
+        meaning: "part of the copies, rounded up, that have the floor of AsyncTask #1; an estimate",
         excludes: None,
     },
     BACKGROUND,
@@ -196,6 +204,11 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         let program = copy(part_ns, (!options.is_given("until-last")).then_some(phase));
         tasks.push(TaskSpec { attr: requests.async_task(), ..parts::task("AsyncTask #1", COPY_KIB, program) });
     }
+    if plain_copies(options) > 0 {
+        let plain: Vec<TaskSpec> =
+            tasks[FIRST_COPY as usize..].iter().map(|task| TaskSpec { attr: plain, ..task.clone() }).collect();
+        tasks.extend(plain);
+    }
     let mut objects = vec![Object::Timer { per_task: false }, Object::Stamp];
     objects.resize(TO_OTHERS as usize + OTHERS.len(), Object::Semaphore { value: 0 });
     let cpu = options.int("start-cpu") as CpuId;
@@ -208,6 +221,12 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     };
     background::add(options, cpu, &mut workload);
     Ok(workload)
+}
+
+/// Copies without the floor of AsyncTask #1, in each phase.
+fn plain_copies(options: &Options) -> u32 {
+    let copies = options.int("copies") as u64;
+    (copies - (copies * options.millionths("floored")).div_ceil(MICRO)) as u32
 }
 
 fn phases() -> u32 {
@@ -287,6 +306,7 @@ fn background_thread(wake: ObjId, wakes: u64) -> Arc<[Op]> {
 /// One phase after another; the statistics are of all of them and of the gaps between.
 fn runner(options: &Options) -> Arc<[Op]> {
     let (copies, gap_ns) = (options.int("copies") as u32, options.ns("gap", NS_PER_MS));
+    let plain = plain_copies(options);
     let mut p = ProgramBuilder::new();
     p.op(Op::Mark(Mark::Begin));
     for phase in 0..phases() {
@@ -297,7 +317,11 @@ fn runner(options: &Options) -> Arc<[Op]> {
             p.op(Op::SemPost(semaphore));
         }
         p.op(Op::Stamp(PHASE_BEGAN));
-        p.op(Op::Spawn { spec: FIRST_COPY + phase, count: copies, thread: true });
+        for (spec, count) in [(FIRST_COPY + phase, copies - plain), (FIRST_COPY + phases() + phase, plain)] {
+            if count > 0 {
+                p.op(Op::Spawn { spec, count, thread: true });
+            }
+        }
         p.op(Op::WaitChildren);
         if options.is_given("until-last") {
             p.op(Op::Sample { since: Since::Stamp(PHASE_BEGAN), to: Report::Phase(phase) });
@@ -370,6 +394,21 @@ mod tests {
         let samples = |program: &[Op]| program.iter().filter(|op| matches!(op, Op::Sample { .. })).count();
         assert_eq!(samples(&w.tasks[RUNNER as usize].program), 21);
         assert_eq!(samples(&w.tasks[FIRST_COPY as usize].program), 0);
+    }
+
+    #[test]
+    fn a_part_of_the_copies_may_have_no_floor() {
+        let w = found("geekbench5:requests=c,copies=8,floored=0.3");
+        let spawned: Vec<(u16, u32)> = w.tasks[RUNNER as usize]
+            .program
+            .iter()
+            .filter_map(|op| match op {
+                Op::Spawn { spec, count, .. } => Some((w.tasks[*spec as usize].attr.uclamp_min, *count)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(spawned, [(512, 3), (0, 5)].repeat(21));
+        assert_eq!(found("geekbench5:floored=1").tasks, found("geekbench5").tasks);
     }
 
     #[test]
