@@ -33,6 +33,10 @@ pub struct RunOptions {
     /// its file says
     #[arg(long, value_name = "C", value_parser = value_of("ambient"), allow_negative_numbers = true)]
     ambient: Option<String>,
+    /// Draw of the figures in doubt of machine and workload, by its number: each is varied within what is known of it
+    /// (machines/README.md, section Doubt); the same number is the same draw everywhere [default: 0, as they are stated]
+    #[arg(long, value_name = "N", value_parser = value_of("draw"), allow_negative_numbers = true)]
+    draw: Option<String>,
 }
 
 /// Accepts the values of the setting with this name.
@@ -73,10 +77,15 @@ impl RunOptions {
 
     /// Like [`Self::config`], with `config` in place of the defaults.
     pub fn config_over(&self, mut config: RunConfig) -> Result<RunConfig, Failure> {
-        let RunOptions { hz, governor, idle_governor, sysctl, ambient } = self;
-        let options =
-            [("hz", hz), ("governor", governor), ("idle_governor", idle_governor), ("ambient", ambient)].into_iter();
-        let given = options.filter_map(|(name, text)| Some((name, text.as_ref()?)));
+        let RunOptions { hz, governor, idle_governor, sysctl, ambient, draw } = self;
+        let options = [
+            ("hz", hz),
+            ("governor", governor),
+            ("idle_governor", idle_governor),
+            ("ambient", ambient),
+            ("draw", draw),
+        ];
+        let given = options.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?)));
         for (name, text) in given.chain(sysctl.iter().map(|(name, text)| (name.as_str(), text))) {
             config.set_text(name, text)?;
         }

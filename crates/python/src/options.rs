@@ -22,6 +22,7 @@ pub struct Options {
     idle_governor: String,
     sysctl: BTreeMap<String, i64>,
     ambient: Option<f64>,
+    draw: u64,
 }
 
 impl Options {
@@ -31,6 +32,7 @@ impl Options {
         let mut set = |name: &str, text: &str| config.set_text(name, text).map_err(input);
         set("governor", &self.governor)?;
         set("idle_governor", &self.idle_governor)?;
+        set("draw", &self.draw.to_string())?;
         self.hz.map_or(Ok(()), |hz| set("hz", &hz.to_string()))?;
         self.ambient.map_or(Ok(()), |celsius| set("ambient", &celsius.to_string()))?;
         for (name, value) in &self.sysctl {

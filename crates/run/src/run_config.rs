@@ -5,7 +5,7 @@ mod setting;
 use std::sync::Arc;
 
 use fairground_linux::build::BuiltKernel;
-use fairground_machine::{Machine, MachineError, MachineSpec};
+use fairground_machine::{Draw, Machine, MachineError, MachineSpec};
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload, WorkloadError};
 use miette::Diagnostic;
@@ -31,12 +31,14 @@ pub struct RunConfig {
     pub clamps: ClampLimits,
     /// Ambient temperature, thousandths of a degree Celsius; `None`: that of the machine file.
     pub ambient_mc: Option<i32>,
+    /// Which draw of the figures in doubt of machine and workload runs are made on; 0: as they are stated.
+    pub draw: u64,
 }
 
 impl Default for RunConfig {
     fn default() -> Self {
-        let Config { governor, idle, clamps, ambient_mc, .. } = Config::default();
-        RunConfig { hz: None, governor, idle, clamps, ambient_mc }
+        let Config { governor, idle, clamps, ambient_mc, draw, .. } = Config::default();
+        RunConfig { hz: None, governor, idle, clamps, ambient_mc, draw }
     }
 }
 
@@ -78,7 +80,7 @@ pub type ExperimentAndNotes = (Experiment, Vec<String>);
 
 impl RunConfig {
     /// Sets the setting of this name ([`SETTINGS`]) from text: `hz` (ticks per second), `governor`, `idle_governor`,
-    /// `ambient` (degrees Celsius), or a limit of utilization clamps by the name of its file.
+    /// `ambient` (degrees Celsius), `draw`, or a limit of utilization clamps by the name of its file.
     ///
     /// # Errors
     /// If there is no such setting, or if it does not take the value.
@@ -131,7 +133,8 @@ impl RunConfig {
         self.experiment_of(machine, workload, scheds)
     }
 
-    /// An experiment of this machine, this workload and these schedulers.
+    /// An experiment of this machine, this workload and these schedulers. Machine and workload are drawn here if the draw
+    /// is not 0: they are given as they are stated.
     ///
     /// # Errors
     /// As [`Self::find`].
@@ -141,7 +144,11 @@ impl RunConfig {
         workload: impl Into<Arc<Workload>>,
         scheds: Vec<SchedSpec>,
     ) -> Result<ExperimentAndNotes, ExperimentError> {
-        let (machine, workload) = (machine.into(), workload.into());
+        let (mut machine, mut workload): (Arc<Machine>, Arc<Workload>) = (machine.into(), workload.into());
+        if self.draw != 0 {
+            workload = Arc::new(workload.drawn(&machine, Draw(self.draw))?);
+            machine = Arc::new(machine.drawn(Draw(self.draw))?);
+        }
         kernel_compat::size(&scheds, &machine)?;
         let is_ambient_unused = self.ambient_mc.is_some() && machine.thermal.is_none();
         let unused =
@@ -155,8 +162,8 @@ impl RunConfig {
 
     fn config(&self, hz: u32) -> Result<Config, ExperimentError> {
         self.consistent()?;
-        let RunConfig { governor, idle, clamps, ambient_mc, .. } = *self;
-        Ok(Config { hz, governor, idle, clamps, ambient_mc, ..Config::default() })
+        let RunConfig { governor, idle, clamps, ambient_mc, draw, .. } = *self;
+        Ok(Config { hz, governor, idle, clamps, ambient_mc, draw, ..Config::default() })
     }
 
     /// Checks that the settings go together.
@@ -202,6 +209,9 @@ pub fn notes(config: &Config) -> Vec<String> {
     if let Some(mc) = config.ambient_mc {
         notes.push(format!("ambient: {} C", f64::from(mc) / 1e3));
     }
+    if config.draw != 0 {
+        notes.push(format!("draw: {}", config.draw));
+    }
     notes
 }
 
@@ -214,7 +224,7 @@ mod tests {
     #[test]
     fn a_setting_is_read_as_it_is_shown() {
         let machine = Machine::preset("hikey960").unwrap();
-        let others = ["300", "schedutil", "teo", "0", "512", "128", "-12.5"];
+        let others = ["300", "schedutil", "teo", "0", "512", "128", "-12.5", "7"];
         for (setting, other) in SETTINGS.iter().zip(others) {
             let mut settings = RunConfig::default();
             settings.clamps.min = 0;

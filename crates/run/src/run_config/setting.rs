@@ -44,7 +44,7 @@ const IDLE_GOVERNORS: [(&str, IdleGovernor); 2] = [("menu", IdleGovernor::Menu),
 const CLAMP: &str = "a whole number, 0 to 1024";
 
 /// All settings, in the order in which they are shown.
-pub const SETTINGS: [Setting; 7] = [
+pub const SETTINGS: [Setting; 8] = [
     Setting {
         name: "hz",
         words: &[],
@@ -109,6 +109,16 @@ pub const SETTINGS: [Setting; 7] = [
             let ambient = config.ambient_mc.or(machine.thermal.as_ref().map(|thermal| thermal.ambient_mc));
             ambient.map_or("none".into(), |mc| (f64::from(mc) / 1e3).to_string())
         },
+    },
+    Setting {
+        name: "draw",
+        words: &[],
+        numbers: "a whole number, 0 (machine and workload as they are stated) to 18446744073709551615",
+        set: |config, text| {
+            config.draw = text.parse().ok()?;
+            Some(())
+        },
+        text: |config, _| config.draw.to_string(),
     },
 ];
 

@@ -135,7 +135,7 @@ impl Reader<'_> {
             if is_range(&node) && WORDS.contains(&name) {
                 return Err(no_range(name, &node));
             }
-            let (levels, nodes) = levels(&node, self.design, ClampLimits::NAMES.contains(&name))?;
+            let (levels, nodes) = levels(&node, self.design, name == "draw" || ClampLimits::NAMES.contains(&name))?;
             nodes.iter().try_for_each(|level| self.setting(name, level))?;
             let (name, pieces) = (name.to_owned(), Vec::new());
             self.push(&node, Axis { name, kind: Kind::Setting, way: None, levels, pieces })?;

@@ -161,6 +161,9 @@ pub struct Config {
     pub signals: bool,
     /// Time between two calls of [`Scheduler::audit`], ns of virtual time.
     pub audit_every_ns: u64,
+    /// Which draw of their figures in doubt machine and workload are; 0: as they are stated. For reports: the engine does
+    /// not read it.
+    pub draw: u64,
 }
 
 impl Default for Config {
@@ -181,6 +184,7 @@ impl Default for Config {
             energy_every_ns: None,
             signals: false,
             audit_every_ns: 100_000_000,
+            draw: 0,
         }
     }
 }
