@@ -29,7 +29,7 @@ trap 'rm -rf "$dir"' EXIT
 
 for kernel in "$@"; do
 	for line in "hikey960 sched-pipe:loops=1000,threads" "epyc-7742-2p periodic:tasks=300,duty=15,duration=1"; do
-		args=(compare $line --base fair:v6.12 --test "linux:$kernel" --seeds 3 --no-store --format json)
+		args=(compare $line --base fair:v6.12 --test "linux:$kernel" --seeds 3 --doubt 0 --no-store --format json)
 		one=$("$release" "${args[@]}" --jobs 1)
 		same "$line linux:$kernel, twice" "$one" "$("$release" "${args[@]}" --jobs 1)"
 		for jobs in 2 8; do
@@ -92,6 +92,8 @@ hikey960     workloads/throttled.json             fair:v5.11+ufc+ufc-thermal+mis
 hikey960     workloads/clamped.json               fair:v6.3+uclamp-buckets=20
 hikey960     periodic:tasks=12,duty=30,duration=1 fair:v6.12 --governor schedutil
 juno-r2      workloads/rt-app-tour.json           fair:v5.4 --governor schedutil
+hikey960     sched-pipe:loops=1000,threads        fair:v5.9 --draw 7
+epyc-7742-2p dbench:clients=40,duration=0.05      fair:v6.12 --draw 18446744073709551615
 LINES
 
 # Traces with their reasons, and the reports made from them.
@@ -107,7 +109,7 @@ for build in release debug; do
 	done
 done
 
-args=(compare hikey960 sched-pipe:loops=1000,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --seeds 5 --no-store --format json)
+args=(compare hikey960 sched-pipe:loops=1000,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --seeds 5 --doubt 5 --no-store --format json)
 one=$("$release" "${args[@]}" --jobs 1)
 for jobs in 2 8; do
 	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"

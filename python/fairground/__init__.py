@@ -101,7 +101,12 @@ def __getattr__(name: str) -> Any:
 
 
 def _options(
-    hz: int | None, governor: str, idle_governor: str, sysctl: dict[str, int] | None, ambient: float | None
+    hz: int | None,
+    governor: str,
+    idle_governor: str,
+    sysctl: dict[str, int] | None,
+    ambient: float | None,
+    draw: int,
 ) -> _Options:
     return {
         "hz": hz,
@@ -109,6 +114,7 @@ def _options(
         "idle_governor": idle_governor,
         "sysctl": dict(sysctl or {}),
         "ambient": ambient,
+        "draw": draw,
     }
 
 
@@ -127,6 +133,7 @@ def run(
     idle_governor: IdleGovernorName = "menu",
     sysctl: dict[str, int] | None = None,
     ambient: float | None = None,
+    draw: int = 0,
 ) -> Run:
     """Run one scheduler once.
 
@@ -156,6 +163,9 @@ def run(
         Limits of utilization clamps, 0 to 1024, by the names of their files.
     ambient : float, optional
         Ambient temperature, degrees Celsius. Default: that of the machine file.
+    draw : int
+        Draw of the figures in doubt of machine and workload, 0 to 2**64 - 1; 0: as they are stated. The same number is
+        the same draw everywhere.
 
     Returns
     -------
@@ -169,7 +179,7 @@ def run(
     RunFailed
         The run began and failed.
     """
-    options = _options(hz, governor, idle_governor, sysctl, ambient)
+    options = _options(hz, governor, idle_governor, sysctl, ambient, draw)
     more: _Events = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
     kept = more if events or any(more.values()) else None
     return _run(machine, workload, sched, seed, kept, options)
@@ -183,6 +193,7 @@ def compare(
     *,
     sched: str | None = None,
     seeds: int = 8,
+    doubt: int = 0,
     jobs: int | None = None,
     store: bool | str | PathLike[str] | None = True,
     hz: int | None = None,
@@ -190,6 +201,7 @@ def compare(
     idle_governor: IdleGovernorName = "menu",
     sysctl: dict[str, int] | None = None,
     ambient: float | None = None,
+    draw: int = 0,
 ) -> Comparison:
     """Compare two sides, paired over seeds 1 to ``seeds``: schedulers, workloads, machines, governors, sysctls.
 
@@ -197,14 +209,17 @@ def compare(
     ----------
     base : str
         What to compare with: one setting or several with spaces between, each a scheduler or ``NAME=VALUE`` with
-        ``machine``, ``workload``, ``sched``, ``hz``, ``governor``, ``idle_governor``, ``ambient`` or a limit of clamps
-        (``"fair:v5.9"``, ``"fair:v6.12 governor=schedutil"``). The arguments of this function set the rest.
+        ``machine``, ``workload``, ``sched``, ``hz``, ``governor``, ``idle_governor``, ``ambient``, ``draw`` or a limit of
+        clamps (``"fair:v5.9"``, ``"fair:v6.12 governor=schedutil"``). The arguments of this function set the rest.
     test : str or list of str
         One side or several to compare with the base, in the form of ``base``.
     sched : str, optional
         Scheduler of the sides that do not name one.
     seeds : int
         Pairs of runs.
+    doubt : int
+        Draws of the figures in doubt on which both sides are run too, each with a seed of its own; 19 at least for a 90 %
+        interval. The command takes 20 unless it is told otherwise.
     jobs : int, optional
         Threads to run on; results do not depend on it. Default: one for each CPU.
     store : bool or path, optional
@@ -219,9 +234,9 @@ def compare(
         ``str(comparison)`` is what the command prints; ``comparison.table`` and ``comparison.runs`` are tables.
     """
     tests = [test] if isinstance(test, str) else list(test)
-    options = _options(hz, governor, idle_governor, sysctl, ambient)
+    options = _options(hz, governor, idle_governor, sysctl, ambient, draw)
     where = False if store is None else store
-    return _compare(machine, workload, [base, *tests], sched, seeds, jobs or 0, where, options)
+    return _compare(machine, workload, [base, *tests], sched, seeds, doubt, jobs or 0, where, options)
 
 
 def reproduce(

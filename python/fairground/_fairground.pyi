@@ -75,6 +75,7 @@ class _Options(TypedDict):
     idle_governor: str
     sysctl: dict[str, int]
     ambient: float | None
+    draw: int
 
 class _Events(TypedDict):
     why: bool
@@ -384,6 +385,7 @@ def compare(
     sides: list[str],
     sched: str | None,
     seeds: int,
+    doubt: int,
     jobs: int,
     store: bool | str | PathLike[str],
     options: _Options,

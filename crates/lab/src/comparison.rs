@@ -5,6 +5,8 @@ mod side;
 use std::collections::BTreeMap;
 
 pub use self::side::{Settings, Side};
+use crate::doubt::screening::Screening;
+use crate::doubt::ModelInterval;
 use crate::provenance::Provenance;
 use crate::published::PublishedBeside;
 use crate::stats::{judge, Change, Summary, Terms, SIGNIFICANT_PAIRS_MIN};
@@ -42,6 +44,8 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
     /// Published rows of the same machine, workload and schedulers.
     pub published: Vec<PublishedBeside>,
+    /// Which figures carry the doubt of the first metric; `None` without a screening.
+    pub doubt: Option<Screening>,
 }
 
 impl Comparison {
@@ -71,21 +75,8 @@ pub struct Row {
     pub test: Vec<f64>,
     /// The paired difference, test minus base: what the seeds show on the nominal machine.
     pub change: Change,
-    /// What draws of the machine and seeds together show; `None` without draws.
+    /// The change over draws of the figures in doubt; `None` without draws.
     pub model: Option<ModelInterval>,
-}
-
-/// The change over draws of the machine's figures, base and test on the same draw.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct ModelInterval {
-    /// Median, percent of the base's mean, positive = better.
-    pub median_pct: f64,
-    /// 90 % interval, low end first.
-    pub ci90: [f64; 2],
-    /// Share of the draws in which test is better, 0 to 1.
-    pub p_better: f64,
-    /// Number of draws.
-    pub draws: usize,
 }
 
 impl Row {
@@ -139,8 +130,14 @@ impl Report {
         let comparisons = (1..sides.len())
             .map(|t| {
                 let (rows, pairs) = compare(seeds, &results[0], &results[t]);
-                let mut comparison =
-                    Comparison { base: sides[0].clone(), test: sides[t].clone(), rows, pairs, published: Vec::new() };
+                let mut comparison = Comparison {
+                    base: sides[0].clone(),
+                    test: sides[t].clone(),
+                    rows,
+                    pairs,
+                    published: Vec::new(),
+                    doubt: None,
+                };
                 comparison.judge();
                 comparison
             })

@@ -227,8 +227,14 @@ mod tests {
             row("wakeup_latency_p99_us", "us", Better::Lower, 400.0, 500.0),
             row("migrations", "count", Better::Lower, 0.0, 3.0),
         ];
-        let compared =
-            Compared { base: "fair:a".into(), test: "fair:b".into(), rows, pairs: vec![], published: vec![] };
+        let compared = Compared {
+            base: "fair:a".into(),
+            test: "fair:b".into(),
+            rows,
+            pairs: vec![],
+            published: vec![],
+            doubt: None,
+        };
         Report {
             common: Default::default(),
             seeds: (1..=8).collect(),

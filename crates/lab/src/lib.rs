@@ -5,7 +5,7 @@
 //! compares base and test, pair by pair ([`stats`]), and [`tables::Format`] formats it. [`published`] holds the values of
 //! mails, [`reproduce`] runs their rows, [`calibrate`] repeats the fits. [`cost_attribution`] attributes a change to cost
 //! terms, [`ablation`] to features; [`robustness`] and [`sensitivity`] vary what a mail or a machine leaves open.
-//! [`provenance`] says what a result was made by and from. [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed. [`mod@explain`] gives the reasons of
+//! [`doubt`] repeats a comparison on draws of the figures in doubt. [`provenance`] says what a result was made by and from. [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed. [`mod@explain`] gives the reasons of
 //! placements, [`counterfactual`] the choices of our policy on a recording, [`regret`] the energy of placements above the
 //! optimum. [`conformance`] compares a kernel's decisions with our policy.
 //!
@@ -42,6 +42,7 @@ pub mod comparison;
 pub mod conformance;
 pub mod cost_attribution;
 pub mod counterfactual;
+pub mod doubt;
 pub mod explain;
 pub mod fail_if;
 pub mod page;

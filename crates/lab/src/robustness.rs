@@ -201,8 +201,14 @@ mod tests {
         let point = |test: f64| {
             let metric = Metric::new(&run.metric, "", Better::Lower, "");
             let rows = vec![Row::new(metric, vec![100.0], vec![test])];
-            let comparisons =
-                vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![], published: vec![] }];
+            let comparisons = vec![Comparison {
+                base: "b".into(),
+                test: "t".into(),
+                rows,
+                pairs: vec![],
+                published: vec![],
+                doubt: None,
+            }];
             let (notes, failures) = Default::default();
             let common = Default::default();
             vec![(run.clone(), Report { common, seeds: vec![1], comparisons, notes, failures, provenance: None })]

@@ -219,8 +219,14 @@ mod tests {
     fn report(run: &PublishedRun, pct: f64) -> Report {
         let metric = Metric::new(&run.metric, "", Better::Higher, "");
         let rows = vec![Row::new(metric, vec![100.0; 3], vec![100.0 + pct; 3])];
-        let comparisons =
-            vec![Comparison { base: "b".into(), test: "t".into(), rows, pairs: vec![], published: vec![] }];
+        let comparisons = vec![Comparison {
+            base: "b".into(),
+            test: "t".into(),
+            rows,
+            pairs: vec![],
+            published: vec![],
+            doubt: None,
+        }];
         let (notes, failures) = Default::default();
         Report { common: Default::default(), seeds: vec![1, 2, 3], comparisons, notes, failures, provenance: None }
     }

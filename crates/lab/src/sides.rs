@@ -127,6 +127,18 @@ impl SideSpec {
         self.named.get("workload").map(String::as_str)
     }
 
+    /// This side with another workload where it names one.
+    pub fn with_workload(&self, change: impl Fn(&str) -> String) -> SideSpec {
+        let mut side = self.clone();
+        side.named.get_mut("workload").into_iter().for_each(|workload| *workload = change(workload));
+        side
+    }
+
+    /// Whether the side states the setting of this name.
+    pub fn sets(&self, name: &str) -> bool {
+        self.config.iter().any(|(known, _)| *known == name)
+    }
+
     /// The scheduler of the side, else that of all sides.
     fn sched(&self, all: Option<&str>) -> Result<SchedSpec, SidesError> {
         let Some(sched) = self.named.get("sched").map(String::as_str).or(all) else {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairground_lab::comparison::{self, Report, Row};
+use fairground_lab::doubt::Draws;
 use fairground_lab::sides::{MachineWorkload, SideSpec, Sides};
 use fairground_lab::tables::Format;
 use fairground_run::batch::Plan;
@@ -35,7 +36,8 @@ impl Comparison {
     /// One row for each test and metric: means, the change in percent of base (positive is better) with its 95 %
     /// interval (`low`, `high`), whether that excludes zero (`significant`; null below 6 pairs), whether no pair differs from
     /// another (`exact`), the p value that counts all rows of the test (`p_adjusted`), and the verdict (`better`, `worse`,
-    /// `same`, `unsure`).
+    /// `same`, `unsure`). Over draws of the figures in doubt: median, 90 % interval (`model_low`, `model_high`), and share of
+    /// draws in which test is better.
     #[getter]
     fn table(&self) -> Table {
         let rows: Vec<ComparisonRow> = self.rows().collect();
@@ -58,6 +60,10 @@ impl Comparison {
             ("exact", maybe_booleans(rows.iter().map(|(_, r)| Some(r.change.exact)))),
             ("p_adjusted", change(|r| r.change.p_adjusted)),
             ("verdict", texts(rows.iter().map(|(_, r)| r.change.verdict.word()))),
+            ("model_median_pct", change(|r| r.model.map(|model| model.median_pct))),
+            ("model_low", change(|r| r.model?.ci90.map(|ci| ci[0]))),
+            ("model_high", change(|r| r.model?.ci90.map(|ci| ci[1]))),
+            ("p_better", change(|r| r.model.map(|model| model.p_better))),
         ])
     }
 
@@ -155,7 +161,7 @@ impl Finder<'_, '_> {
 /// Runs all sides, base first, with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine). `sched`:
 /// the scheduler of sides that do not name one. Reads results from `store`, and stores new ones there.
 #[pyfunction]
-#[pyo3(signature = (machine, workload, sides, sched, seeds, jobs, store, options))]
+#[pyo3(signature = (machine, workload, sides, sched, seeds, doubt, jobs, store, options))]
 #[allow(clippy::too_many_arguments)]
 pub fn compare(
     py: Python<'_>,
@@ -164,19 +170,28 @@ pub fn compare(
     sides: Vec<String>,
     sched: Option<String>,
     seeds: i64,
+    doubt: i64,
     jobs: i64,
     store: StoreLocation,
     options: Options,
 ) -> PyResult<Comparison> {
     let seeds = u64::try_from(seeds).ok().filter(|n| (1..=1_000_000).contains(n));
     let seeds = seeds.ok_or_else(|| refused("seeds: expected 1 to 1000000"))?;
+    let doubt = u64::try_from(doubt).ok().filter(|n| *n <= 100_000);
+    let doubt = doubt.ok_or_else(|| refused("doubt: expected 0 to 100000"))?;
     let jobs = threads(jobs)?;
     let option = |number: usize| if number == 0 { "base" } else { "test" };
     let specs = sides.iter().enumerate().map(|(number, text)| SideSpec::parse(option(number), text).map_err(input));
     let specs = specs.collect::<PyResult<Vec<SideSpec>>>()?;
     let mut finder = Finder { machine, workload, found: Vec::new(), warnings: Vec::new() };
     let found = specs.iter().map(|side| finder.find(side)).collect::<PyResult<Vec<_>>>()?;
-    let sides = Sides::on(&specs, found, sched.as_deref(), &options.config()?, &workers(py)?).map_err(input)?;
+    let (config, workers) = (options.config()?, workers(py)?);
+    if doubt > 0 && (config.draw != 0 || specs.iter().any(|side| side.sets("draw"))) {
+        return Err(refused("doubt draws machine and workload, and a draw is given: leave out one of the two"));
+    }
+    let on = |config| Sides::on(&specs, found.clone(), sched.as_deref(), &config, &workers).map_err(input);
+    let drawn = Draws::find(&config, (1..=doubt).map(|draw| (draw, draw)), on)?;
+    let sides = on(config)?;
     let plan = Plan { scheds: specs.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
     let store = store.open()?;
     let warnings = Mutex::new(store.iter().flat_map(|store| store.warnings().to_vec()).collect::<Vec<_>>());
@@ -188,6 +203,8 @@ pub fn compare(
     let results = beside(py, |stop| Executor::batch(&sides.experiments, &plan, store.as_ref(), &stop, &listener))?;
     let results = results.map_err(|e| failed(e.to_string()))?;
     let mut report = sides.report(&plan.seeds, &results);
+    let drawn = beside(py, |stop| drawn.carry_out(&plan, store.as_ref(), &stop, &listener))?;
+    report.add_model(&drawn.map_err(|e| failed(e.to_string()))?);
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
     sides.add_published(&mut report).map_err(input)?;
     report.provenance = Some(sides.provenance(crate::made_by()));

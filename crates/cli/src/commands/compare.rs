@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::comparison::Report;
+use fairground_lab::doubt::screening::{Design, SHORTER};
+use fairground_lab::doubt::{DrawnRuns, Draws};
 use fairground_lab::fail_if::FailIf;
+use fairground_lab::reproduce::quick::shortened;
 use fairground_lab::sides::{is_setting, Common, SideSpec, Sides};
 use fairground_lab::tables::{printable, Format};
 use fairground_machine::MachineSpec;
@@ -52,6 +55,17 @@ struct StraySetting {
 #[diagnostic(help("write fairground compare MACHINE WORKLOAD --base SIDE --test SIDE"))]
 struct UnexpectedWord(String);
 
+/// Draws are asked for where one is given.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{option} draws machine and workload, and a draw is given")]
+#[diagnostic(help("leave out {option}, or --draw and draw="))]
+struct OneDraw {
+    option: &'static str,
+}
+
+/// Draws of the figures in doubt, unless `--doubt` says another number.
+const DRAWS: u64 = 20;
+
 /// Compares two sides, paired over seeds.
 #[derive(Args)]
 #[command(override_usage = "fairground compare [OPTIONS] --base <SIDE> --test <SIDE> <MACHINE> <WORKLOAD>")]
@@ -75,6 +89,14 @@ pub struct Compare {
     /// Pairs of runs: seeds 1 to N
     #[arg(long, value_name = "N", default_value = "8", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
+    /// Draws of the figures in doubt on which both sides are run too, each with a seed of its own; 0: none. The model
+    /// interval is over them; 19 at least for one of 90 % [default: 20; 0 with --draw, and where a side has a draw]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    doubt: Option<u64>,
+    /// Also say which figures carry the doubt of the first metric, and what a measurement would bring: some hundred runs of
+    /// each side on draws of their own, a twentieth as long
+    #[arg(long)]
+    screen: bool,
     /// own, mmtests, amd, arm, markdown, csv or json
     #[arg(long, default_value_t = Format::Own)]
     format: Format,
@@ -126,7 +148,11 @@ impl Compare {
     fn report(&self, sides: &[SideSpec], conditions: &[FailIf]) -> Result<Report, Failure> {
         let (machine, workload, sched) = (&self.machine, &self.workload, self.sched.as_deref());
         let common = Common { machine, workload, sched, config: self.options.config()? };
-        let sides = Sides::find(sides, &common, &self.workers.workers())?;
+        let draws = self.draws(sides, &common)?;
+        let specs = sides;
+        let find = |config| Sides::find(specs, &Common { config, ..common }, &self.workers.workers());
+        let drawn = Draws::find(&common.config, (1..=draws).map(|draw| (draw, draw)), find)?;
+        let sides = find(common.config)?;
         sides.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         for condition in conditions {
             condition.check(&sides.metrics())?;
@@ -135,8 +161,13 @@ impl Compare {
         let selected = sides.selected(&self.metrics, &judged)?;
         let plan = self.plan(sides.experiments.len());
         let mut report = sides.report(&plan.seeds, &self.results(&sides, &plan)?);
+        report.add_model(&self.drawn_runs(drawn, &plan)?);
         sides.add_published(&mut report)?;
         report.keep(&selected);
+        if self.screen {
+            let (design, draws) = self.screened(specs, &sides, &common)?;
+            report.add_screening(&design, &self.drawn_runs(draws, &plan)?);
+        }
         report.provenance = Some(sides.provenance(made_by()));
         Ok(report)
     }
@@ -179,6 +210,40 @@ impl Compare {
             return Err(StraySetting { word: word.clone(), option, side }.into());
         }
         self.more.first().map_or(Ok(()), |word| Err(UnexpectedWord(word.clone()).into()))
+    }
+
+    /// How many draws the sides are run on.
+    fn draws(&self, sides: &[SideSpec], common: &Common) -> Result<u64, Failure> {
+        let is_drawn = common.config.draw != 0 || sides.iter().any(|side| side.sets("draw"));
+        match self.doubt {
+            _ if self.screen && is_drawn => Err(OneDraw { option: "--screen" }.into()),
+            Some(draws) if draws > 0 && is_drawn => Err(OneDraw { option: "--doubt" }.into()),
+            Some(draws) => Ok(draws),
+            None if is_drawn => Ok(0),
+            None => Ok(DRAWS),
+        }
+    }
+
+    /// The runs on draws, each with all sides.
+    fn drawn_runs(&self, drawn: Draws, plan: &Plan) -> Result<Vec<DrawnRuns>, Failure> {
+        let store = if plan.check_determinism { None } else { self.store.open()? };
+        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        match drawn.carry_out(plan, store.as_ref(), &stop, &|progress| runs.tell(progress)) {
+            Err(BatchError::Stopped) => Err(runs.interrupted(store.as_ref())),
+            drawn => Ok(drawn?),
+        }
+    }
+
+    /// The design of a screening of these sides, and its runs, which are shortened.
+    fn screened(&self, sides: &[SideSpec], found: &Sides, common: &Common) -> Result<(Design, Draws), Failure> {
+        let design = Design::new(found.experiments.iter().map(|e| (&*e.machine, &*e.workload)));
+        let short = |workload: &str| shortened(workload, SHORTER).unwrap_or_else(|| workload.to_owned());
+        let workload = short(common.workload);
+        let sides: Vec<SideSpec> = sides.iter().map(|side| side.with_workload(short)).collect();
+        let common = Common { workload: &workload, ..*common };
+        let find = |config| Sides::find(&sides, &Common { config, ..common }, &self.workers.workers());
+        let draws = Draws::find(&common.config, design.draws_and_seeds(), find)?;
+        Ok((design, draws))
     }
 
     /// The results of a plan: from the store if it has them, else from runs.

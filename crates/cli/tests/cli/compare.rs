@@ -211,3 +211,32 @@ fn an_interrupted_comparison_keeps_what_was_finished_and_says_so() {
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(said.contains(&format!("interrupted: {kept} of 40000 results are stored in")), "{said}");
 }
+
+#[test]
+fn draws_give_a_model_interval_beside_that_of_seeds() {
+    let model = |words: &str| json(&format!("{SMALL} {words} --format json"))["metrics"][0]["model"].clone();
+    assert!(model("--doubt 0").is_null());
+    let few = model("--doubt 3");
+    assert_eq!((few["draws"].as_u64(), few["ci90"].is_null()), (Some(3), true));
+    let all = model("--doubt 19");
+    let [lo, hi] = [0, 1].map(|end| all["ci90"][end].as_f64().unwrap());
+    let median = all["median_pct"].as_f64().unwrap();
+    assert!(lo < median && median < hi, "{all}");
+    assert_eq!(all["p_better"], 1.0);
+    let table = succeeds(&format!("{SMALL} --doubt 19"));
+    assert!(table.contains("better in all draws") && table.contains("over draws     improvement"), "{table}");
+}
+
+/// Were they on other draws, some would be better and some worse.
+#[test]
+fn base_and_test_are_on_the_same_draw() {
+    let table = succeeds(&format!("{BASE} --test fair:v5.9 --doubt 3"));
+    assert!(table.contains("same in all draws") && !table.contains("better in"), "{table}");
+}
+
+#[test]
+fn draws_and_a_draw_exclude_each_other() {
+    refuses(&format!("{SMALL} --draw 3 --doubt 5"), &["--doubt draws machine and workload, and a draw is given"]);
+    refuses(&format!("{BASE} --test 'fair:v5.9 draw=3' --screen"), &["--screen draws machine", "leave out --screen"]);
+    refuses(&format!("{SMALL} --doubt -1"), &["--doubt"]);
+}

@@ -14,6 +14,22 @@ fn a_run_prints_its_metrics_and_hash() {
 }
 
 #[test]
+fn a_draw_is_the_same_whenever_it_is_asked_for() {
+    let of = |draw: &str| json(&format!("run hikey960 sched-pipe:loops=100 --sched fair:v5.9 --format json {draw}"));
+    let seventh = of("--draw 7");
+    assert_eq!(seventh["hash"], of("--draw 7")["hash"]);
+    assert_ne!(seventh["hash"], of("--draw 8")["hash"]);
+    assert_ne!(seventh["hash"], of("")["hash"]);
+    assert_eq!(of("--draw 0")["hash"], of("")["hash"]);
+    assert_eq!(seventh["notes"][0], "draw: 7");
+    refuses("run hikey960 sched-pipe --sched fair:v5.9 --draw x", &["whole number"]);
+    // As the side of a comparison.
+    let sides = "--base 'fair:v5.9 draw=7' --test 'fair:v5.9 draw=8' --seeds 1";
+    let compared = json(&format!("compare hikey960 sched-pipe:loops=100 {sides} --format json"));
+    assert_eq!(compared["runs"][0]["base_hash"], seventh["hash"]);
+}
+
+#[test]
 fn text_and_json_are_of_the_same_run() {
     let words = "run hikey sched-pipe:loops=100 --sched fair:v5.9";
     let hash = json(&format!("{words} --format json"))["hash"].as_str().unwrap().to_owned();

@@ -13,7 +13,7 @@ use crate::published::{with_option, Mail};
 pub const SEEDS: u64 = 3;
 
 /// Factor by which runs are shortened.
-const PART: f64 = 4.0;
+const PART: u32 = 4;
 
 /// Options that say how long a workload runs, the best first.
 const LENGTHS: [&str; 5] = ["scale", "loops", "duration", "runtime", "bursts"];
@@ -28,16 +28,15 @@ pub fn shorten(mail: &mut Mail) {
     for run in mail.rows.iter_mut().filter_map(|row| row.run.as_mut()) {
         run.seeds = None;
         for workload in run.workloads_mut() {
-            if let Some(short) = shortened(workload) {
+            if let Some(short) = shortened(workload, PART) {
                 *workload = short;
             }
         }
     }
 }
 
-/// A workload as on the command line, at a quarter of its length; `None` if it is not built in, or has no option for
-/// its length.
-fn shortened(workload: &str) -> Option<String> {
+/// A workload as on the command line, `by` times shorter; `None` if it is not built in, or has no option for its length.
+pub fn shortened(workload: &str, by: u32) -> Option<String> {
     let (name, options) = workload.split_once(':').unwrap_or((workload, ""));
     let known = Builtin::by_name(name)?.options;
     let (length, info) =
@@ -45,28 +44,28 @@ fn shortened(workload: &str) -> Option<String> {
     let stated = options.split(',').filter_map(|o| o.split_once('=')).find(|(option, _)| *option == length);
     let text = stated.map_or(info.default, |(_, value)| value);
     match info.kind {
-        OptionKind::Part { max } => part(workload, name, length, text, max),
-        _ => with_option(workload, name, length, shortened_value(info, text.parse().ok()?)?),
+        OptionKind::Part { max } => part(workload, name, length, text, (max, by)),
+        _ => with_option(workload, name, length, shortened_value(info, text.parse().ok()?, by)?),
     }
 }
 
-/// A quarter of a part `1/N` of the rounds, or of all; a little less where they have no whole quarter.
-fn part(workload: &str, name: &str, option: &str, text: &str, max: i64) -> Option<String> {
+/// A part `1/N` of the rounds, or all, `by` times shorter; a little less where they have no such whole part.
+fn part(workload: &str, name: &str, option: &str, text: &str, (max, by): (i64, u32)) -> Option<String> {
     let n: i64 = text.strip_prefix("1/").unwrap_or("1").parse().ok()?;
     let rounds = workload.split(&[':', ',']).find_map(|o| o.strip_prefix("loops="));
     let rounds: Option<i64> = rounds.and_then(|loops| loops.parse().ok());
     // The option takes a whole number here and a part as it is typed.
     let whole = with_option(workload, name, option, 1.0)?;
-    let quarter = n.saturating_mul(PART as i64).min(max);
-    let n = (quarter..=max).find(|n| rounds.is_none_or(|rounds| rounds % n == 0)).unwrap_or(quarter);
+    let least = n.saturating_mul(by.into()).min(max);
+    let n = (least..=max).find(|n| rounds.is_none_or(|rounds| rounds % n == 0)).unwrap_or(least);
     Some(whole.replace(&format!("{option}=1"), &format!("{option}=1/{n}")))
 }
 
-/// A quarter of a number, but no less than the option takes.
-fn shortened_value(info: &OptionInfo, value: f64) -> Option<f64> {
+/// A number divided by `by`, but no less than the option takes.
+fn shortened_value(info: &OptionInfo, value: f64, by: u32) -> Option<f64> {
     match info.kind {
-        OptionKind::Int { min, .. } => Some((value / PART).round().max(min as f64)),
-        OptionKind::Decimal { min, .. } => Some((value / PART).max(min as f64 / 1e6)),
+        OptionKind::Int { min, .. } => Some((value / f64::from(by)).round().max(min as f64)),
+        OptionKind::Decimal { min, .. } => Some((value / f64::from(by)).max(min as f64 / 1e6)),
         _ => None,
     }
 }
@@ -80,14 +79,14 @@ mod tests {
 
     #[test]
     fn a_quarter_of_the_length_is_left() {
-        let of = |workload| shortened(workload).unwrap();
+        let of = |workload| shortened(workload, PART).unwrap();
         assert_eq!(of("hackbench:groups=64,loops=4000,scale=1/2"), "hackbench:groups=64,loops=4000,scale=1/8");
         assert_eq!(of("hackbench:loops=100000,scale=1/16"), "hackbench:loops=100000,scale=1/80");
         assert_eq!(of("hackbench:groups=4,loops=640"), "hackbench:groups=4,loops=640,scale=1/4");
         assert_eq!(of("sched-pipe:loops=50000,threads"), "sched-pipe:threads,loops=12500");
         assert_eq!(of("sched-pipe:loops=2"), "sched-pipe:loops=1");
         assert_eq!(of("dbench:clients=64,duration=2.5"), "dbench:clients=64,duration=0.625");
-        assert_eq!(shortened("workloads/ping-pong.json"), None);
+        assert_eq!(shortened("workloads/ping-pong.json", PART), None);
     }
 
     /// Every published row has something to shorten, and what comes out is a workload.

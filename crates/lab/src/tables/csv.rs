@@ -4,7 +4,7 @@
 use crate::comparison::{Comparison, Report, Row};
 use crate::provenance::Provenance;
 
-const HEADER: [&str; 26] = [
+const HEADER: [&str; 31] = [
     "machine",
     "workload",
     "sched",
@@ -31,6 +31,11 @@ const HEADER: [&str; 26] = [
     "p_adjusted",
     "smallest",
     "verdict",
+    "model_median_pct",
+    "model_ci90_lo",
+    "model_ci90_hi",
+    "model_p_better",
+    "model_draws",
 ];
 
 pub fn render(report: &Report) -> String {
@@ -81,6 +86,11 @@ fn record(report: &Report, comparison: &Comparison, row: &Row) -> Vec<String> {
         maybe(change.p_adjusted),
         change.smallest.to_string(),
         change.verdict.word().into(),
+        maybe(row.model.map(|model| model.median_pct)),
+        maybe(row.model.and_then(|model| model.ci90).map(|c| c[0])),
+        maybe(row.model.and_then(|model| model.ci90).map(|c| c[1])),
+        maybe(row.model.map(|model| model.p_better)),
+        row.model.map_or(String::new(), |model| model.draws.to_string()),
     ];
     columns.into_iter().chain(own.unwrap_or_default()).collect()
 }

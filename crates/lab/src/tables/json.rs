@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::comparison::{Comparison, Failure, ModelInterval, Report, Row, Settings};
+use crate::comparison::{Comparison, Failure, Report, Row, Settings};
+use crate::doubt::screening::Share;
+use crate::doubt::ModelInterval;
 use crate::published::PublishedBeside;
 use crate::stats::{Summary, Verdict};
 use fairground_run::metrics::Better;
@@ -29,6 +31,13 @@ struct Document<'a> {
     /// Base and test made the same run with every seed.
     identical: bool,
     metrics: Vec<MetricEntry<'a>>,
+    /// Which figures carry the doubt of `doubt_metric`, and the share that none does; left out without a screening.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubt: Option<&'a [Share]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubt_metric: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubt_unattributed: Option<f64>,
     runs: Vec<RunPair>,
     published: &'a [PublishedBeside],
     provenance: Option<Value>,
@@ -59,6 +68,7 @@ struct MetricEntry<'a> {
     /// Smallest difference of interest, in the metric's unit.
     smallest: f64,
     verdict: Verdict,
+    /// The change over draws of the figures in doubt; left out without draws.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<ModelInterval>,
 }
@@ -104,6 +114,9 @@ fn document(report: &Report, number: usize) -> Document<'_> {
         seeds: report.seeds.len(),
         identical: comparison.identical(),
         metrics: comparison.rows.iter().map(metric).collect(),
+        doubt: comparison.doubt.as_ref().map(|screening| screening.shares.as_slice()),
+        doubt_metric: comparison.doubt.as_ref().map(|screening| screening.metric.as_str()),
+        doubt_unattributed: comparison.doubt.as_ref().map(|screening| screening.unattributed),
         runs: comparison
             .pairs
             .iter()

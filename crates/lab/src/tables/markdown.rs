@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::text::{number, percent, title, trailer};
-use crate::comparison::{Report, Row};
+use crate::comparison::{Comparison, Report, Row};
 
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -16,6 +16,15 @@ pub fn render(report: &Report) -> String {
         for row in &comparison.rows {
             line(&mut out, row);
         }
+        over_draws(&mut out, comparison);
+        if let Some(screening) = &comparison.doubt {
+            let _ =
+                writeln!(out, "\nWhat {} is in doubt for, by {} draws:\n\n```text", screening.metric, screening.draws);
+            screening.lines().for_each(|line| {
+                let _ = writeln!(out, "{line}");
+            });
+            let _ = writeln!(out, "```\n\n{}.", screening.advice());
+        }
         out.push('\n');
     }
     out.push_str(
@@ -24,6 +33,19 @@ pub fn render(report: &Report) -> String {
     );
     trailer(&mut out, report, "- ");
     out
+}
+
+/// The changes over draws of the figures in doubt.
+fn over_draws(out: &mut String, comparison: &Comparison) {
+    let drawn = comparison.rows.iter().filter_map(|row| Some((&row.metric.name, row.model.as_ref()?)));
+    for (i, (name, model)) in drawn.enumerate() {
+        if i == 0 {
+            out.push_str("\n| over draws | median | 90 % interval | draws | |\n|---|--:|--:|--:|---|\n");
+        }
+        let interval = model.ci90.map_or("-".into(), |c| c.map(|x| percent(Some(x))).join(" .. "));
+        let (median, draws, words) = (percent(Some(model.median_pct)), model.draws, model.words());
+        let _ = writeln!(out, "| {name} | {median} | {interval} | {draws} | {words} |");
+    }
 }
 
 fn line(out: &mut String, row: &Row) {

@@ -13,9 +13,12 @@ pub fn render(report: &Report) -> String {
     for comparison in &report.comparisons {
         heading(&mut out, report, comparison);
         let _ = writeln!(out, "{}", table(comparison));
+        over_draws(&mut out, comparison);
+        screening(&mut out, comparison);
     }
     meanings(&mut out, report);
     legend(&mut out);
+    legend_of_draws(&mut out, report);
     trailer(&mut out, report, "");
     out
 }
@@ -26,6 +29,8 @@ pub fn pairs(report: &Report) -> String {
     for comparison in &report.comparisons {
         sides(&mut out, comparison);
         let _ = writeln!(out, "\n{}", table(comparison));
+        over_draws(&mut out, comparison);
+        screening(&mut out, comparison);
     }
     legend(&mut out);
     out
@@ -57,6 +62,47 @@ fn table(comparison: &Comparison) -> String {
         }
     }
     finish(&mut table)
+}
+
+/// The changes over draws of the figures in doubt.
+fn over_draws(out: &mut String, comparison: &Comparison) {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["over draws", "median", "90 % interval", "draws", ""]);
+    for row in &comparison.rows {
+        if let Some(model) = &row.model {
+            let interval = model.ci90.map_or("-".into(), |c| c.map(|pct| percent(Some(pct))).join(" .. "));
+            let median = percent(Some(model.median_pct));
+            table.add_row([row.metric.name.clone(), median, interval, model.draws.to_string(), model.words()]);
+        }
+    }
+    for column in 1..=3 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    if table.row_count() > 0 {
+        let _ = writeln!(out, "{}", finish(&mut table));
+    }
+}
+
+/// Which figures carry the doubt, and what to measure.
+fn screening(out: &mut String, comparison: &Comparison) {
+    let Some(screening) = &comparison.doubt else { return };
+    let _ = writeln!(out, "what {} is in doubt for, by {} draws:", screening.metric, screening.draws);
+    for line in screening.lines() {
+        let _ = writeln!(out, "{line}");
+    }
+    let _ = writeln!(out, "{}\n", screening.advice());
+}
+
+fn legend_of_draws(out: &mut String, report: &Report) {
+    if report.comparisons.iter().flat_map(|c| &c.rows).any(|row| row.model.is_some()) {
+        out.push_str(
+            "over draws     improvement on draws of the figures in doubt, base and test on the same one, a seed for each;\n\
+             \x20              the interval holds 90 % of what the figures and seeds may give\n",
+        );
+    }
 }
 
 fn cells(row: &Row) -> [String; 8] {

@@ -8,8 +8,14 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
         Row::new(metric, vec![base; seeds], vec![test; seeds])
     };
     let rows = vec![row("ops_per_sec", Better::Higher, ops), row("migrations", Better::Lower, migrations)];
-    let comparison =
-        Comparison { base: "fair:v5.9".into(), test: "fair:v5.9+x".into(), rows, pairs: vec![], published: vec![] };
+    let comparison = Comparison {
+        base: "fair:v5.9".into(),
+        test: "fair:v5.9+x".into(),
+        rows,
+        pairs: vec![],
+        published: vec![],
+        doubt: None,
+    };
     let report = Report {
         common: Default::default(),
         seeds: (1..=seeds as u64).collect(),

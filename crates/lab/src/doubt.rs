@@ -1,0 +1,240 @@
+//! Doubt of a result: what a change is over draws of the figures in doubt, beside what it is over seeds.
+//!
+//! A comparison is repeated on numbered draws of machine and workload, base and test on the same one, each with a seed of
+//! its own. The *model interval* is of these changes: what the figures are not known for, and seeds, together. A quantile
+//! is taken at k/(n+1), as of a sample of unknown distribution, so fewer than 19 draws have no 90 % interval.
+
+pub mod screening;
+
+use fairground_run::batch::{BatchError, Plan, RunReport};
+use fairground_run::executor::{Asked, Executor, ProgressListener};
+use fairground_run::experiment::Stop;
+use fairground_run::metrics::Better;
+use fairground_run::run_config::RunConfig;
+use fairground_run::store::Store;
+use serde::Serialize;
+
+use self::screening::Design;
+use crate::comparison::{Failure, Report};
+use crate::sides::Sides;
+
+/// What a change is over draws.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ModelInterval {
+    /// Median of the changes, percent, positive = better.
+    pub median_pct: f64,
+    /// From the 5 to the 95 % quantile; `None` below 19 draws.
+    pub ci90: Option<[f64; 2]>,
+    /// Share of draws in which test is better than base, 0 to 1.
+    pub p_better: f64,
+    /// Share of draws in which test is worse than base, 0 to 1.
+    pub p_worse: f64,
+    /// Number of draws with a change.
+    pub draws: usize,
+}
+
+impl ModelInterval {
+    /// Of the changes in each draw, percent, positive = better; `None` if there are none.
+    pub fn of(changes: &[f64]) -> Option<ModelInterval> {
+        let mut sorted = changes.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let n = sorted.len();
+        let share = |is: fn(f64) -> bool| sorted.iter().filter(|pct| is(**pct)).count() as f64 / n as f64;
+        Some(ModelInterval {
+            median_pct: quantile(&sorted, 0.5)?,
+            ci90: quantile(&sorted, 0.05).zip(quantile(&sorted, 0.95)).map(|(lo, hi)| [lo, hi]),
+            p_better: share(|pct| pct > 0.0),
+            p_worse: share(|pct| pct < 0.0),
+            draws: n,
+        })
+    }
+
+    /// In how many draws test is better or worse: `better in 97 % of draws`.
+    pub fn words(&self) -> String {
+        let (more, word) =
+            if self.p_better >= self.p_worse { (self.p_better, "better") } else { (self.p_worse, "worse") };
+        match (more, more * 100.0) {
+            (0.0, _) => "same in all draws".into(),
+            (1.0, _) => format!("{word} in all draws"),
+            (_, pct) => format!("{word} in {pct:.0} % of draws"),
+        }
+    }
+}
+
+/// The quantile `p` of sorted values, the k-th of which is taken for that of k/(n+1), with straight lines between;
+/// `None` where `p` is beyond the first or the last.
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    let at = p * (sorted.len() + 1) as f64;
+    // p may be a rounded decimal.
+    let at = if (at - at.round()).abs() < 1e-9 { at.round() } else { at };
+    let below = at.floor();
+    if below < 1.0 || at > sorted.len() as f64 {
+        return None;
+    }
+    let first = sorted[below as usize - 1];
+    let next = sorted.get(below as usize).copied().unwrap_or(first);
+    Some(first + (next - first) * (at - below))
+}
+
+/// Test against base in percent of base, positive = better; `None` where base is 0 and test is not.
+pub fn change_pct(base: f64, test: f64, better: Better) -> Option<f64> {
+    match (test - base, base.abs()) {
+        (0.0, _) => Some(0.0),
+        (_, 0.0) => None,
+        (difference, base) => Some(better.sign() * difference / base * 100.0),
+    }
+}
+
+/// The sides of a comparison on draws of the figures in doubt.
+pub struct Draws {
+    /// Number of the draw, seed of its runs, and the sides on it.
+    drawn: Vec<(u64, u64, Sides)>,
+}
+
+impl Draws {
+    /// The sides on each of `draws`, given with the seeds of their runs; `sides_on` finds them with the settings of a draw.
+    ///
+    /// # Errors
+    /// Those of `sides_on`.
+    pub fn find<E>(
+        config: &RunConfig,
+        draws: impl IntoIterator<Item = (u64, u64)>,
+        mut sides_on: impl FnMut(RunConfig) -> Result<Sides, E>,
+    ) -> Result<Draws, E> {
+        let on = |(draw, seed)| Ok((draw, seed, sides_on(RunConfig { draw, ..*config })?));
+        Ok(Draws { drawn: draws.into_iter().map(on).collect::<Result<_, E>>()? })
+    }
+
+    /// Carries all runs out; results that are in the store are read from it. If `plan` checks determinism, every run is
+    /// made twice, and the store is not used. Its seeds are not used.
+    ///
+    /// # Errors
+    /// As [`Executor::carry_out`].
+    pub fn carry_out(
+        self,
+        plan: &Plan,
+        store: Option<&Store>,
+        stop: &Stop,
+        report: ProgressListener,
+    ) -> Result<Vec<DrawnRuns>, BatchError> {
+        if plan.check_determinism {
+            let twice = |(draw, seed, sides): (u64, u64, Sides)| {
+                let plan = Plan { seeds: vec![seed], ..plan.clone() };
+                let results = Executor::batch(&sides.experiments, &plan, None, stop, report)?;
+                Ok(DrawnRuns { draw, seed, runs: results.into_iter().flatten().collect() })
+            };
+            return self.drawn.into_iter().map(twice).collect();
+        }
+        let mut executor = Executor::default();
+        let mut ask = |(draw, seed, sides): (u64, u64, Sides)| {
+            let asked = sides.experiments.iter().map(|experiment| executor.ask(experiment, 0, &[seed])).collect();
+            (draw, seed, asked)
+        };
+        let asked: Vec<(u64, u64, Vec<Asked>)> = self.drawn.into_iter().map(&mut ask).collect();
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let outcomes = executor.carry_out(store, plan.jobs, stop, report)?;
+        let of_draw = |(draw, seed, asked): (u64, u64, Vec<Asked>)| {
+            let runs = asked.into_iter().flat_map(|asked| outcomes.of(asked)).collect();
+            DrawnRuns { draw, seed, runs }
+        };
+        Ok(asked.into_iter().map(of_draw).collect())
+    }
+}
+
+/// The runs of all sides on one draw, the base first.
+pub struct DrawnRuns {
+    /// Number of the draw.
+    pub draw: u64,
+    /// Seed of its runs.
+    pub seed: u64,
+    /// Report of each side, or why there is none.
+    pub runs: Vec<Result<RunReport, String>>,
+}
+
+impl DrawnRuns {
+    /// The change of a metric from base to the side at `test`, percent, positive = better.
+    pub fn change_pct(&self, test: usize, metric: &str) -> Option<f64> {
+        let value = |side: usize| {
+            let run = self.runs.get(side)?.as_ref().ok()?;
+            run.metrics.iter().find(|value| value.metric.name == metric)
+        };
+        let (base, test) = (value(0)?, value(test)?);
+        change_pct(base.value, test.value, base.metric.better)
+    }
+}
+
+impl Report {
+    /// Adds to each comparison which figures carry the doubt of its first metric, by these runs of a screening.
+    pub fn add_screening(&mut self, design: &Design, draws: &[DrawnRuns]) {
+        for (comparison, test) in self.comparisons.iter_mut().zip(1..) {
+            let Some(row) = comparison.rows.first() else { continue };
+            let metric = &row.metric.name;
+            let change = |drawn: &DrawnRuns| Some((drawn.draw, drawn.change_pct(test, metric)?));
+            let changes: Vec<(u64, f64)> = draws.iter().filter_map(change).collect();
+            comparison.doubt = Some(design.screen(metric, &changes));
+        }
+    }
+
+    /// Adds the model intervals of these draws, and the failures among their runs.
+    pub fn add_model(&mut self, draws: &[DrawnRuns]) {
+        let sides: Vec<String> = self.comparisons.iter().map(|comparison| comparison.test.name.clone()).collect();
+        for (comparison, test) in self.comparisons.iter_mut().zip(1..) {
+            for row in &mut comparison.rows {
+                let changes: Vec<f64> =
+                    draws.iter().filter_map(|drawn| drawn.change_pct(test, &row.metric.name)).collect();
+                row.model = ModelInterval::of(&changes);
+            }
+        }
+        let base = self.comparisons.first().map(|comparison| comparison.base.name.clone());
+        for drawn in draws {
+            for (side, run) in base.iter().chain(&sides).zip(&drawn.runs) {
+                if let Err(message) = run {
+                    let side = format!("{side} draw={}", drawn.draw);
+                    self.failures.push(Failure { side, seed: drawn.seed, message: message.clone() });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 19 values the first is the 5 % quantile, of 18 there is none.
+    #[test]
+    fn quantiles_are_at_k_of_n_plus_one() {
+        let values = |n: usize| (1..=n).map(|k| k as f64).collect::<Vec<f64>>();
+        assert_eq!(quantile(&values(19), 0.05), Some(1.0));
+        assert_eq!(quantile(&values(19), 0.95), Some(19.0));
+        assert_eq!(quantile(&values(18), 0.05), None);
+        assert_eq!(quantile(&values(18), 0.95), None);
+        assert_eq!(quantile(&values(4), 0.5), Some(2.5));
+        assert_eq!(quantile(&[7.0], 0.5), Some(7.0));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert!((quantile(&values(24), 0.05).unwrap() - 1.25).abs() < 1e-12);
+        let interval = |n: usize| ModelInterval::of(&values(n)).unwrap().ci90;
+        assert_eq!((interval(18), interval(19)), (None, Some([1.0, 19.0])));
+    }
+
+    #[test]
+    fn words_say_in_how_many_draws_the_sign_holds() {
+        let words = |changes: &[f64]| ModelInterval::of(changes).unwrap().words();
+        assert_eq!(words(&[1.0, 2.0, 3.0]), "better in all draws");
+        assert_eq!(words(&[1.0, 2.0, -3.0]), "better in 67 % of draws");
+        assert_eq!(words(&[-1.0, -2.0, 3.0, -4.0]), "worse in 75 % of draws");
+        assert_eq!(words(&[0.0, 0.0]), "same in all draws");
+        assert_eq!(words(&[0.0, 0.0, 0.0, 1.0]), "better in 25 % of draws");
+        assert_eq!(ModelInterval::of(&[]), None);
+    }
+
+    #[test]
+    fn a_change_is_positive_where_test_is_better() {
+        assert_eq!(change_pct(100.0, 125.0, Better::Higher), Some(25.0));
+        assert_eq!(change_pct(100.0, 125.0, Better::Lower), Some(-25.0));
+        assert_eq!(change_pct(0.0, 0.0, Better::Lower), Some(0.0));
+        assert_eq!(change_pct(0.0, 1.0, Better::Lower), None);
+    }
+}

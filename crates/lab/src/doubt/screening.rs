@@ -1,0 +1,344 @@
+//! Which figures carry the doubt: a screening over all of them.
+//!
+//! Base and test are run on some hundred draws of their own, shortened, with one seed. The change of a metric is regressed
+//! on how far each figure is off in each draw, in standard deviations, and how far what figures share is; ranks stand for
+//! the changes, so that what bends or jumps counts by its direction. Coefficients that noise alone would hardly give are
+//! fitted again without the others; their squares are the shares of the figures in the variance. What no figure explains
+//! by itself stays unattributed.
+
+use std::collections::BTreeSet;
+
+use fairground_machine::{Doubt, Draw, Machine};
+use fairground_workload::Workload;
+use nalgebra::{DMatrix, DVector};
+use serde::Serialize;
+
+/// The first draw of screenings: no draw of a comparison.
+const FIRST_DRAW: u64 = 1 << 32;
+
+/// The least number of draws.
+const RUNS_MIN: usize = 200;
+
+/// Draws for each thing that may be off: fewer than two leave more noise than shares.
+const RUNS_PER_INPUT: usize = 2;
+
+/// By how much runs are shortened.
+pub const SHORTER: u32 = 20;
+
+/// Most figures that are listed.
+const LISTED: usize = 5;
+
+/// What may be off in a draw.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Input {
+    /// A figure, by its path.
+    Figure(String),
+    /// What figures share, by its name.
+    Shared(&'static str),
+}
+
+impl Input {
+    fn name(&self) -> String {
+        match self {
+            Input::Figure(path) => path.clone(),
+            Input::Shared(name) => format!("{name}, what they share"),
+        }
+    }
+
+    fn deviation(&self, draw: Draw) -> f64 {
+        match self {
+            Input::Figure(path) => draw.deviation(path),
+            Input::Shared(name) => draw.deviation(name),
+        }
+    }
+}
+
+/// A design: draws to run, and what is off in them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Design {
+    inputs: Vec<Input>,
+    draws: Vec<u64>,
+}
+
+impl Design {
+    /// The design for sides on these machines and workloads, as they are stated.
+    pub fn new<'a>(sides: impl IntoIterator<Item = (&'a Machine, &'a Workload)>) -> Design {
+        let doubts = sides.into_iter().flat_map(|(machine, workload)| {
+            let of_workload = workload.estimates();
+            machine.doubts().into_iter().chain(of_workload)
+        });
+        let mut inputs: BTreeSet<Input> = BTreeSet::new();
+        for (path, Doubt { spread, shares, common }) in doubts {
+            if spread > 1.0 {
+                inputs.insert(Input::Figure(path));
+                inputs.extend(shares.filter(|_| common > 0.0).map(Input::Shared));
+            }
+        }
+        let runs = RUNS_MIN.max(RUNS_PER_INPUT * inputs.len()) as u64;
+        Design { inputs: inputs.into_iter().collect(), draws: (FIRST_DRAW..FIRST_DRAW + runs).collect() }
+    }
+
+    /// The draws to run base and test on.
+    pub fn draws(&self) -> &[u64] {
+        &self.draws
+    }
+
+    /// The draws with the seed of their runs, which is one for all: seeds are no figure.
+    pub fn draws_and_seeds(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.draws.iter().map(|draw| (*draw, 1))
+    }
+
+    /// The screening of a metric by its change in each of these draws.
+    pub fn screen(&self, metric: &str, changes: &[(u64, f64)]) -> Screening {
+        let mut screening =
+            Screening { metric: metric.into(), draws: changes.len(), shares: Vec::new(), unattributed: 1.0 };
+        let ranks = ranks(&changes.iter().map(|(_, pct)| *pct).collect::<Vec<f64>>());
+        let (n, p) = (changes.len(), self.inputs.len());
+        let variance = ranks.iter().map(|rank| rank * rank).sum::<f64>() / n.max(1) as f64;
+        // More inputs than draws tell nothing apart.
+        if variance == 0.0 || n <= p + 1 {
+            screening.unattributed = if variance == 0.0 { 0.0 } else { 1.0 };
+            return screening;
+        }
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        for input in &self.inputs {
+            columns.push(standardised(changes.iter().map(|(draw, _)| input.deviation(Draw(*draw))).collect()));
+        }
+        let target: Vec<f64> = ranks.iter().map(|rank| rank / variance.sqrt()).collect();
+        let Some(first) = Fit::of(&columns.iter().collect::<Vec<_>>(), &target) else { return screening };
+        let told: Vec<usize> = (0..p).filter(|i| first.is_told(*i)).collect();
+        let again = Fit::of(&told.iter().map(|i| &columns[*i]).collect::<Vec<_>>(), &target);
+        let mut shares: Vec<Share> =
+            self.inputs.iter().map(|input| Share { figure: input.name(), share: 0.0 }).collect();
+        for (i, coefficient) in told.iter().zip(again.iter().flat_map(|fit| &fit.coefficients)) {
+            shares[*i].share = coefficient * coefficient;
+        }
+        shares.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.figure.cmp(&b.figure)));
+        let sum: f64 = shares.iter().map(|share| share.share).sum();
+        if sum > 1.0 {
+            shares.iter_mut().for_each(|share| share.share /= sum);
+        }
+        screening.unattributed = (1.0 - sum).max(0.0);
+        screening.shares = shares;
+        screening
+    }
+}
+
+/// Coefficients beyond so many of their standard errors are told from noise: of a hundred inputs without influence one is
+/// in one screening of twenty.
+const TOLD: f64 = 3.5;
+
+/// A least-squares fit of columns of mean 0 and variance 1 to a target of variance 1.
+struct Fit {
+    coefficients: Vec<f64>,
+    /// Standard error of each coefficient, for nearly orthogonal columns.
+    error: f64,
+}
+
+impl Fit {
+    /// The fit, unless there are no columns or as many as rows.
+    fn of(columns: &[&Vec<f64>], target: &[f64]) -> Option<Fit> {
+        let (n, p) = (target.len(), columns.len());
+        if p == 0 || n <= p + 1 {
+            return None;
+        }
+        let matrix = DMatrix::from_fn(n, p, |row, column| columns[column][row]);
+        let target = DVector::from_column_slice(target);
+        let solved = matrix.clone().svd(true, true).solve(&target, 1e-9).ok()?;
+        let left = (&target - &matrix * &solved).norm_squared();
+        // A random design inflates errors by n / (n - p).
+        let error = (left / ((n - p - 1) as f64 * (n - p) as f64)).sqrt();
+        Some(Fit { coefficients: solved.iter().copied().collect(), error })
+    }
+
+    fn is_told(&self, i: usize) -> bool {
+        self.coefficients[i].abs() > TOLD * self.error
+    }
+}
+
+/// Which figures carry the doubt of one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Screening {
+    /// Name of the metric.
+    pub metric: String,
+    /// Number of draws with a change of it.
+    pub draws: usize,
+    /// All that may be off, the greatest share first.
+    pub shares: Vec<Share>,
+    /// Share of the variance that no figure explains by itself, 0 to 1; of no variance 0.
+    pub unattributed: f64,
+}
+
+/// A figure, or what figures share, and its share in the variance of a change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// Path of the figure, or the name of the group and `, what they share`.
+    pub figure: String,
+    /// 0 to 1.
+    pub share: f64,
+}
+
+/// The part of the variance that must go for the interval to halve.
+const HALVES: f64 = 0.75;
+
+impl Screening {
+    /// The figures that are worth a line: the first few, with at least one percent.
+    pub fn first(&self) -> impl Iterator<Item = &Share> {
+        self.shares.iter().take(LISTED).filter(|share| share.share >= 0.01)
+    }
+
+    /// The first figures with their shares, those that follow together, and what is not attributed, a line each.
+    pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        let others: f64 = self.shares.iter().map(|share| share.share).sum::<f64>()
+            - self.first().map(|share| share.share).sum::<f64>();
+        let rest = [("other figures", others), ("not attributed", self.unattributed)];
+        let first = self.first().map(|share| (share.figure.as_str(), share.share));
+        first.chain(rest).map(|(name, share)| format!("{:>5.0} %  {name}", share * 100.0))
+    }
+
+    /// What to measure: the fewest figures without whose doubt the interval has half of its width, or what the first ones
+    /// would bring.
+    pub fn advice(&self) -> String {
+        let mut left = 1.0;
+        let mut names: Vec<&str> = Vec::new();
+        for share in self.first() {
+            left -= share.share;
+            names.push(&share.figure);
+            if left <= 1.0 - HALVES {
+                return format!("measured, {} would halve the interval", listed(&names));
+            }
+        }
+        match names.as_slice() {
+            [] => "no figure carries as much as one percent of the doubt".into(),
+            names => {
+                let width = left.max(0.0).sqrt() * 100.0;
+                format!("measured, {} would leave {width:.0} % of the interval's width", listed(names))
+            }
+        }
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [one] => (*one).into(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [] => String::new(),
+    }
+}
+
+/// Ranks round 0; equal values share the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let middle = (values.len() as f64 - 1.0) / 2.0;
+    let mut at = 0;
+    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let rank = at as f64 + (equal.len() as f64 - 1.0) / 2.0 - middle;
+        equal.iter().for_each(|i| ranks[*i] = rank);
+        at += equal.len();
+    }
+    ranks
+}
+
+/// With mean 0 and variance 1; all 0 if they are all the same.
+fn standardised(mut values: Vec<f64>) -> Vec<f64> {
+    let n = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    values.iter_mut().for_each(|value| *value -= mean);
+    let sd = (values.iter().map(|value| value * value).sum::<f64>() / n).sqrt();
+    if sd > 0.0 {
+        values.iter_mut().for_each(|value| *value /= sd);
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::Machine;
+
+    use super::*;
+
+    fn design() -> Design {
+        let machine = Machine::preset("hikey960").unwrap();
+        let (workload, _) = Workload::find("sched-pipe", &machine).unwrap();
+        Design::new([(&machine, &workload)])
+    }
+
+    /// Changes made by hand: so many standard deviations times each weight, plus noise.
+    fn changes(design: &Design, weights: &[(&str, f64)], noise: f64, repeat: u64) -> Vec<(u64, f64)> {
+        let change = |draw: &u64| {
+            let draw = Draw(draw + repeat * 1000);
+            let of: f64 = weights.iter().map(|(name, weight)| weight * draw.deviation(name)).sum();
+            (draw.0, 20.0 + of + noise * draw.deviation("noise"))
+        };
+        design.draws().iter().map(change).collect()
+    }
+
+    /// Of 9 + 1 + 1 + 1 parts of variance the first has three quarters, of that of ranks 0.72; with 200 draws give or take
+    /// 0.07.
+    #[test]
+    fn shares_are_those_of_the_variance() {
+        let design = design();
+        let weights = [("costs.line.node", 3.0), ("lines", 1.0), ("costs.soft.exec", 1.0)];
+        for repeat in 0..20 {
+            let screening = design.screen("ops_per_sec", &changes(&design, &weights, 1.0, repeat));
+            let share = |name: &str| screening.shares.iter().find(|s| s.figure == name).unwrap().share;
+            assert_eq!(screening.shares[0].figure, "costs.line.node");
+            assert!((share("costs.line.node") - 0.72).abs() < 0.2, "{}", share("costs.line.node"));
+            assert!((share("lines, what they share") - 0.083).abs() < 0.09);
+            assert!(share("costs.soft.tick") < 0.05, "{}", share("costs.soft.tick"));
+            assert!(screening.unattributed < 0.25, "{}", screening.unattributed);
+        }
+    }
+
+    #[test]
+    fn noise_is_attributed_to_nobody() {
+        let design = design();
+        for repeat in 0..20 {
+            let screening = design.screen("x", &changes(&design, &[], 1.0, repeat));
+            assert!(screening.shares[0].share < 0.09, "{:?}", screening.shares[0]);
+            assert!(screening.unattributed > 0.8, "{}", screening.unattributed);
+        }
+    }
+
+    #[test]
+    fn what_never_changes_has_no_doubt() {
+        let design = design();
+        let same: Vec<(u64, f64)> = design.draws().iter().map(|draw| (*draw, 0.0)).collect();
+        let screening = design.screen("x", &same);
+        assert_eq!((screening.shares.len(), screening.unattributed), (0, 0.0));
+        assert_eq!(design.screen("x", &same[..3]).draws, 3);
+    }
+
+    #[test]
+    fn advice_names_what_halves_the_interval_or_what_the_first_would_leave() {
+        let of = |shares: &[(&str, f64)]| {
+            let shares: Vec<Share> =
+                shares.iter().map(|(figure, share)| Share { figure: (*figure).into(), share: *share }).collect();
+            let unattributed = 1.0 - shares.iter().map(|share| share.share).sum::<f64>();
+            Screening { metric: "x".into(), draws: 200, shares, unattributed }.advice()
+        };
+        assert_eq!(of(&[("a", 0.8), ("b", 0.1)]), "measured, a would halve the interval");
+        assert_eq!(of(&[("a", 0.5), ("b", 0.3)]), "measured, a and b would halve the interval");
+        assert_eq!(of(&[("a", 0.36), ("b", 0.0)]), "measured, a would leave 80 % of the interval's width");
+        assert_eq!(of(&[("a", 0.0)]), "no figure carries as much as one percent of the doubt");
+    }
+
+    #[test]
+    fn ranks_of_equal_values_are_equal() {
+        assert_eq!(ranks(&[5.0, 1.0, 5.0]), [0.5, -1.0, 0.5]);
+        assert_eq!(ranks(&[2.0, 2.0]), [0.0, 0.0]);
+    }
+
+    /// What is fixed by a fit, certain or nothing is no input; what figures share is one.
+    #[test]
+    fn inputs_are_what_may_be_off() {
+        let names: Vec<String> = design().inputs.iter().map(Input::name).collect();
+        let has = |name: &str| names.iter().any(|known| known == name);
+        assert!(has("costs.scale") && has("refill.modified") && has("lines, what they share"));
+        assert!(has("workload.sched-pipe.footprint.sched-pipe") || names.iter().any(|n| n.starts_with("workload.")));
+        assert!(!has("cpu_type.Cortex-A53.efficiency") && !has("software costs, what they share"));
+        assert!(!has("cpu_type.Cortex-A53.idle.WFI.entry"), "0 times anything is 0");
+    }
+}
