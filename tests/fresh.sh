@@ -10,7 +10,7 @@ cd "$dir/fairground"
 unset CARGO_TARGET_DIR
 
 start=$SECONDS
-cargo run --release --quiet -- compare hikey960 sched-pipe --base fair:v5.9 --test fair:v5.9+asym-prev-first
+cargo run --release --quiet -- compare hikey960 sched-pipe:loops=200000 --base fair:v5.9 --test fair:v5.9+asym-prev-first
 echo "first table after $((SECONDS - start)) s, build included"
 
 sed 's/^name = .*/&\ntitel = "typo"/' machines/hikey960.toml >mine.toml
