@@ -115,6 +115,13 @@ for jobs in 2 8; do
 	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
+# Seeds that are added one look after another, alone and beside those in a store.
+added=(compare hikey960 sched-pipe:loops=1000,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --format json)
+added+=(--metrics wakeup_latency_mean_us --until 0.01)
+until=$("$release" "${added[@]}" --seeds 20 --no-store --jobs 1)
+same "--until, --jobs 1 and 8" "$until" "$("$debug" "${added[@]}" --seeds 20 --no-store --jobs 8)"
+"$debug" "${added[@]}" --seeds 12 --store "$dir/until" >/dev/null
+same "--until, with some runs in the store" "$until" "$("$release" "${added[@]}" --seeds 20 --store "$dir/until")"
 
 # Runs in worker processes give the same as runs in this process.
 same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"

@@ -1,15 +1,18 @@
 //! The result of an experiment: base against each test, metric by metric.
 
 mod side;
+mod until;
 
 use std::collections::BTreeMap;
 
 pub use self::side::{Settings, Side};
+pub use self::until::{narrow, Until, WidthPct};
 use crate::doubt::screening::Screening;
 use crate::doubt::ModelInterval;
 use crate::provenance::Provenance;
 use crate::published::PublishedBeside;
-use crate::stats::{judge, Change, Summary, Terms, SIGNIFICANT_PAIRS_MIN};
+use crate::stats::{judge, two_modes, Change, Sampling, Summary, Terms, TwoModes, SIGNIFICANT_PAIRS_MIN};
+use crate::tables::number;
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Selected;
 use fairground_run::metrics::{Metric, MetricValue};
@@ -90,6 +93,25 @@ impl Row {
         Row { metric, seeds, base, test, change, model: None }
     }
 
+    /// Judges the row anew, for pairs that were chosen so.
+    fn sample_by(&mut self, sampling: Sampling) {
+        let terms = Terms { sampling, ..Terms::of_metric(&self.metric) };
+        let few_samples = self.change.few_samples;
+        self.change = Change::new(&self.base, &self.test, &terms).with_few_samples(few_samples);
+    }
+
+    /// The two groups into which the values of a side fall, in words; `None` if they do not.
+    fn modes(&self) -> Option<String> {
+        let of_side = |(side, column): (&str, &[f64])| {
+            let TwoModes { lower, upper } = two_modes(column, self.change.smallest)?;
+            let [lower, upper] = [lower, upper].map(|(n, mean)| format!("{n} about {}", number(mean)));
+            Some(format!("{side} {lower}, {upper}"))
+        };
+        let sides: Vec<String> =
+            [("base", &*self.base), ("test", &*self.test)].into_iter().filter_map(of_side).collect();
+        (!sides.is_empty()).then(|| format!("{} ({})", self.metric.name, sides.join("; ")))
+    }
+
     /// Mean and standard deviation of the base column.
     pub fn base_summary(&self) -> Summary {
         Summary::of(&self.base)
@@ -158,6 +180,8 @@ impl Report {
             comparison.published.retain(|row| selected.has(&row.metric));
             comparison.judge();
         }
+        self.note_on_percentiles();
+        self.note_on_modes();
         self.note_on_samples(selected);
     }
 
@@ -179,6 +203,39 @@ impl Report {
             };
             notes.extend(lacking.into_iter().map(words));
         }
+        notes.into_iter().for_each(|note| self.note(note));
+    }
+
+    /// Judges all rows for pairs that were chosen so.
+    pub fn sample_by(&mut self, sampling: Sampling) {
+        for comparison in &mut self.comparisons {
+            comparison.rows.iter_mut().for_each(|row| row.sample_by(sampling));
+            comparison.judge();
+        }
+    }
+
+    /// Names the percentiles that runs have too few samples for.
+    fn note_on_percentiles(&mut self) {
+        let few = |c: &Comparison| {
+            let names: Vec<&str> =
+                c.rows.iter().filter(|row| row.change.few_samples).map(|row| row.metric.name.as_str()).collect();
+            (!names.is_empty()).then(|| {
+                let (test, names) = (&c.test.name, names.join(", "));
+                format!("few samples with {test}: runs have too few to show what lies beyond {names}")
+            })
+        };
+        let notes: Vec<String> = self.comparisons.iter().filter_map(few).collect();
+        notes.into_iter().for_each(|note| self.note(note));
+    }
+
+    /// Names the rows whose runs fall into two groups.
+    fn note_on_modes(&mut self) {
+        let bimodal = |c: &Comparison| {
+            let rows: Vec<String> = c.rows.iter().filter_map(Row::modes).collect();
+            let test = &c.test.name;
+            (!rows.is_empty()).then(|| format!("bimodal with {test}, runs by value: {}", rows.join(", ")))
+        };
+        let notes: Vec<String> = self.comparisons.iter().filter_map(bimodal).collect();
         notes.into_iter().for_each(|note| self.note(note));
     }
 
@@ -236,6 +293,13 @@ fn compare(seeds: &[u64], base: &Runs, test: &Runs) -> (Vec<Row>, Vec<Pair>) {
         .collect();
     let pairs = done.iter().map(|(seed, b, t)| Pair { seed: *seed, base: b.hash, test: t.hash }).collect();
     let metrics = metrics_of(done.iter().flat_map(|(_, b, t)| [*b, *t]));
+    // Whether each run of both sides has enough samples for the percentile that the metric is.
+    let is_short = |metric: &Metric| {
+        let Some(percentile) = &metric.percentile else { return false };
+        let least = percentile.samples_min() as f64;
+        let has_few = |run: &RunReport| value_of(run, &percentile.samples).is_some_and(|samples| samples < least);
+        done.iter().any(|(_, b, t)| has_few(b) || has_few(t))
+    };
     let row = |metric: &Metric| {
         let (mut seeds, mut base, mut test) = (Vec::new(), Vec::new(), Vec::new());
         for (seed, b, t) in &done {
@@ -245,7 +309,11 @@ fn compare(seeds: &[u64], base: &Runs, test: &Runs) -> (Vec<Row>, Vec<Pair>) {
                 test.push(t);
             }
         }
-        (!seeds.is_empty()).then(|| Row::of_seeds(metric.clone(), seeds, base, test))
+        (!seeds.is_empty()).then(|| {
+            let mut row = Row::of_seeds(metric.clone(), seeds, base, test);
+            row.change = row.change.with_few_samples(is_short(metric));
+            row
+        })
     };
     (metrics.into_iter().filter_map(row).collect(), pairs)
 }
@@ -291,8 +359,8 @@ fn notes_of(results: &Results) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairground_run::metrics::Better;
-    use fairground_run::metrics::Selection;
+    use crate::stats::Verdict;
+    use fairground_run::metrics::{Better, Percentile, Selection};
 
     fn run(figures: &[(&str, f64)]) -> Result<RunReport, String> {
         let metric = |name: &str| Metric::new(name, "us", Better::Lower, "");
@@ -361,6 +429,43 @@ mod tests {
         report.keep(&[selected]);
         let notes: Vec<_> = report.notes.iter().filter(|note| note.contains("samples")).collect();
         assert_eq!(notes, ["0 of 2 pairs with test have samples for: c", "1 of 2 pairs with test have samples for: b"]);
+    }
+
+    /// Eight runs of a metric that is the 99th percentile of `samples`, near 3 or 9 by turns, of both sides.
+    fn percentiles(samples: f64) -> Report {
+        let metric = |name: &str| Metric::new(name, "us", Better::Lower, "");
+        let percentile = Some(Percentile { permille: 990, samples: "n".into() });
+        let run = |seed: u32| {
+            let value = f64::from(seed % 2) * 6.0 + 3.0 + f64::from(seed) / 100.0;
+            let metrics = vec![
+                MetricValue { metric: Metric { percentile: percentile.clone(), ..metric("p99_us") }, value },
+                MetricValue { metric: metric("n"), value: samples },
+            ];
+            Ok(RunReport { metrics, hash: 0, notes: vec![] })
+        };
+        let runs: Vec<_> = (0..8).map(run).collect();
+        let sides = ["a", "b"].map(|sched| Settings::new("m", "w", sched));
+        let mut report = Report::new(&sides, &(1..=8).collect::<Vec<_>>(), &vec![runs.clone(), runs]);
+        let selected = "p99_us".parse::<Selection>().unwrap().among(&[metric("p99_us")], vec![]).unwrap();
+        report.keep(&[selected]);
+        report
+    }
+
+    #[test]
+    fn percentiles_of_few_samples_and_modes_are_told() {
+        let found = |samples| {
+            let report = percentiles(samples);
+            let few: Vec<String> = report.notes.iter().filter(|note| note.starts_with("few")).cloned().collect();
+            let modes: Vec<String> = report.notes.iter().filter(|note| note.starts_with("bimodal")).cloned().collect();
+            (report.comparisons[0].rows[0].change.verdict, few, modes)
+        };
+        let modes = "bimodal with b, runs by value: p99_us (base 4 about 3.030, 4 about 9.040; test 4 about 3.030, 4 about 9.040)";
+        assert_eq!(found(368.0), (Verdict::Same, vec![], vec![modes.to_owned()]));
+        let few = "few samples with b: runs have too few to show what lies beyond p99_us";
+        assert_eq!(found(367.0), (Verdict::Unsure, vec![few.to_owned()], vec![modes.to_owned()]));
+        let mut report = percentiles(367.0);
+        report.sample_by(Sampling::UntilNarrow);
+        assert_eq!(report.comparisons[0].rows[0].change.verdict, Verdict::Unsure);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reproduction of published rows: their values, ours, and the score (design, decisions 6 and 7).
 //!
-//! `rows` has the rows, their verdicts and the score; `request`, `plan` and `quick` the runs that they need; `form` and
+//! `rows` has the rows, their verdicts and the hits, [`score`] the proper score; `request`, `plan` and `quick` the runs that they need; `form` and
 //! `run_modes` further figures of a row; the other modules print them.
 
 mod csv;
@@ -14,6 +14,7 @@ pub mod quick;
 mod request;
 pub(crate) mod rows;
 mod run_modes;
+pub mod score;
 mod sensitivity_text;
 mod supplements;
 mod table;

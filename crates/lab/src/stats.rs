@@ -9,11 +9,13 @@
 
 mod change;
 mod mean_interval;
+mod modes;
 mod student;
 
 use serde::Serialize;
 
 pub use self::change::{judge, Change, Sampling, Terms, Verdict, SIGNIFICANT_PAIRS_MIN};
+pub use self::modes::{two_modes, TwoModes};
 
 /// Mean and spread of a column of values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

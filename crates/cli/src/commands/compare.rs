@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fairground_fair::Features;
-use fairground_lab::comparison::Report;
+use fairground_lab::comparison::{narrow, Report, Until, WidthPct};
 use fairground_lab::doubt::screening::{Design, SHORTER};
 use fairground_lab::doubt::{DrawnRuns, Draws};
 use fairground_lab::fail_if::FailIf;
@@ -15,7 +15,7 @@ use fairground_lab::tables::{printable, Format};
 use fairground_machine::MachineSpec;
 use fairground_run::batch::{BatchError, Plan, Results};
 use fairground_run::executor::Executor;
-use fairground_run::metrics::Selection;
+use fairground_run::metrics::{main_metric, Selection};
 use fairground_workload::Workload;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -66,6 +66,14 @@ struct OneDraw {
 /// Draws of the figures in doubt, unless `--doubt` says another number.
 const DRAWS: u64 = 20;
 
+/// `--until` cannot be done.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--until: {0}")]
+struct NoUntil(String);
+
+/// Pairs of runs, unless `--seeds` says another number.
+const SEEDS: u64 = 8;
+
 /// Compares two sides, paired over seeds.
 #[derive(Args)]
 #[command(override_usage = "fairground compare [OPTIONS] --base <SIDE> --test <SIDE> <MACHINE> <WORKLOAD>")]
@@ -86,9 +94,14 @@ pub struct Compare {
     /// Scheduler of sides that do not name one
     #[arg(long, value_name = "SCHED")]
     sched: Option<String>,
-    /// Pairs of runs: seeds 1 to N
-    #[arg(long, value_name = "N", default_value = "8", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: u64,
+    /// Pairs of runs: seeds 1 to N; with --until at most as many [default: 8; 256 with --until]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: Option<u64>,
+    /// Add seeds, from 8 on, until half of the 95 % interval is at most this many percent of base
+    ///
+    /// It is the interval of the workload's main metric, or of each that --metrics names. Which side is better plays no part.
+    #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
+    until: Option<WidthPct>,
     /// Draws of the figures in doubt on which both sides are run too, each with a seed of its own; 0: none. The model
     /// interval is over them; 19 at least for one of 90 % [default: 20; 0 with --draw, and where a side has a draw]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(0..=100_000))]
@@ -160,7 +173,16 @@ impl Compare {
         let judged: Vec<&str> = conditions.iter().map(FailIf::metric).collect();
         let selected = sides.selected(&self.metrics, &judged)?;
         let plan = self.plan(sides.experiments.len());
-        let mut report = sides.report(&plan.seeds, &self.results(&sides, &plan)?);
+        let mut report = match self.until {
+            None => sides.report(&plan.seeds, &self.results(&sides, &plan)?),
+            Some(WidthPct(pct)) => {
+                let until = Until::new(pct, self.seeds.unwrap_or(Until::MOST)).map_err(NoUntil)?;
+                let run = |plan: &Plan| self.results(&sides, plan);
+                narrow(&until, &self.metrics_to_narrow(&sides)?, &plan, run, |seeds, results| {
+                    sides.report(seeds, results)
+                })?
+            }
+        };
         report.add_model(&self.drawn_runs(drawn, &plan)?);
         sides.add_published(&mut report)?;
         report.keep(&selected);
@@ -170,6 +192,18 @@ impl Compare {
         }
         report.provenance = Some(sides.provenance(made_by()));
         Ok(report)
+    }
+
+    /// The metrics whose intervals are to be narrow.
+    fn metrics_to_narrow(&self, sides: &Sides) -> Result<Vec<String>, Failure> {
+        if let Selection::Names(names) = &self.metrics {
+            return Ok(names.clone());
+        }
+        let base = &sides.experiments[0].workload;
+        let main = main_metric(base).filter(|main| sides.metrics().iter().any(|metric| metric.name == *main));
+        let none =
+            || NoUntil(format!("{} has no metric of its own that is compared: name one with --metrics", base.name));
+        Ok(vec![main.ok_or_else(none)?])
     }
 
     /// The base and the tests, as the user wrote them.
@@ -260,7 +294,7 @@ impl Compare {
     fn plan(&self, scheds: usize) -> Plan {
         Plan {
             scheds,
-            seeds: (1..=self.seeds).collect(),
+            seeds: (1..=self.seeds.unwrap_or(SEEDS)).collect(),
             jobs: self.jobs.count(),
             check_determinism: self.check_determinism,
         }

@@ -23,7 +23,7 @@ pub enum Sampling {
     #[default]
     Fixed,
     /// Pairs were added until an interval was narrow. A spread that looks small by chance ends the sampling too early, so
-    /// half of the degrees of freedom count: as many as give intervals and p values what they name.
+    /// three fifths of the degrees of freedom count: as many as give intervals and p values what they name.
     UntilNarrow,
 }
 
@@ -33,7 +33,7 @@ impl Sampling {
         let df = n.saturating_sub(1) as u64;
         match self {
             Sampling::Fixed => df.max(1),
-            Sampling::UntilNarrow => (df / 2).max(1),
+            Sampling::UntilNarrow => (df * 3 / 5).max(1),
         }
     }
 }
@@ -69,8 +69,8 @@ impl Terms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The difference is above the smallest of interest, and not by chance: the p value that counts all rows of the table
-    /// is below 5 %.
+    /// The difference is above the smallest of interest, and not by chance: the interval excludes zero, and the p value that
+    /// counts all rows of the table is below 5 %.
     Better,
     /// The same, to the other side.
     Worse,
@@ -123,6 +123,8 @@ pub struct Change {
     pub p_adjusted: Option<f64>,
     /// Smallest difference of interest, in the metric's unit.
     pub smallest: f64,
+    /// Whether the values are percentiles of too few samples: the verdict is [`Verdict::Unsure`] then.
+    pub few_samples: bool,
     /// What the change is called.
     pub verdict: Verdict,
     /// Whether the interval excludes zero; `None` below [`SIGNIFICANT_PAIRS_MIN`] pairs. It does not count other rows.
@@ -160,6 +162,7 @@ impl Change {
             p,
             p_adjusted: p,
             smallest: terms.smallest.on(base_mean),
+            few_samples: false,
             verdict: Verdict::Unsure,
             significant: diff_ci95.filter(|_| pairs >= SIGNIFICANT_PAIRS_MIN).map(|[lo, hi]| lo > 0.0 || hi < 0.0),
             signs: [wins, losses],
@@ -168,6 +171,13 @@ impl Change {
             pairs,
         };
         change.verdict = change.verdict_by(p);
+        change
+    }
+
+    /// The change of percentiles of which runs have too few samples, if `few`.
+    pub fn with_few_samples(self, few: bool) -> Change {
+        let mut change = Change { few_samples: few, ..self };
+        change.verdict = change.verdict_by(change.p_adjusted);
         change
     }
 
@@ -182,10 +192,11 @@ impl Change {
     }
 
     fn verdict_by(&self, p_adjusted: Option<f64>) -> Verdict {
-        if self.pairs < SIGNIFICANT_PAIRS_MIN {
+        if self.pairs < SIGNIFICANT_PAIRS_MIN || self.few_samples {
             return Verdict::Unsure;
         }
-        if self.diff.abs() > self.smallest && p_adjusted.is_some_and(|p| p < ALPHA) {
+        let is_sure = self.significant == Some(true) && p_adjusted.is_some_and(|p| p < ALPHA);
+        if is_sure && self.diff.abs() > self.smallest {
             return if self.better.sign() * self.diff > 0.0 { Verdict::Better } else { Verdict::Worse };
         }
         match self.is_within_smallest() {

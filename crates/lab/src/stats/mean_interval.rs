@@ -69,10 +69,12 @@ impl Shape {
     }
 }
 
-/// Two-sided probability of such a mean, or one farther from zero, if the true mean is zero. `None` below two values and
-/// without any spread. `df`: degrees of freedom.
-pub(super) fn p_value(column: &[f64], df: u64) -> Option<f64> {
-    let statistic = Shape::new(column.iter().copied())?.statistic(0.0);
+/// Two-sided probability of such a mean of differences, or one farther from zero, between sides that are drawn alike: such
+/// differences are not skewed, whatever the sides are, so that it is Student's without correction. `None` below two values
+/// and without any spread. `df`: degrees of freedom.
+pub(super) fn p_value(diffs: &[f64], df: u64) -> Option<f64> {
+    let Shape { mean, sd, n, .. } = Shape::new(diffs.iter().copied())?;
+    let statistic = mean / sd * n.sqrt();
     Some((1.0 - student::central_probability(statistic.abs(), df)).max(0.0))
 }
 

@@ -165,6 +165,7 @@ fn verdicts_need_size_and_certainty() {
 #[test]
 fn rows_of_a_table_are_judged_together() {
     let large = change(&[1.0; 8], &[1.0, 3.0, 2.0, 3.0, 2.0, 1.5, 2.5, 3.0], Better::Higher);
+    assert_eq!(large.significant, Some(true));
     let mut changes = [0.03, 0.01, 0.04].map(|p| Change { p: Some(p), ..large });
     let none = Change { p: None, ..large };
     judge(changes.iter_mut());
@@ -233,19 +234,30 @@ proptest! {
         }
     }
 
-    /// Each interval holds its mean, excludes zero as the p value says, and is wider where the pairs were added one by one.
+    /// Each interval holds its mean, the two exclude zero together, and both are wider where the pairs were added one by one.
     #[test]
     fn intervals_and_p_values_agree((base, test) in columns()) {
         let c = change(&base, &test, Better::Higher);
         let [lo, hi] = c.diff_ci95.unwrap();
         prop_assert!(lo <= c.diff && c.diff <= hi);
-        prop_assert_eq!(lo > 0.0 || hi < 0.0, c.p.unwrap() < 0.05);
-        if let (Some([lo, hi]), Some(pct)) = (c.ci95, c.improvement_pct) {
-            prop_assert!(lo <= pct && pct <= hi);
-            prop_assert_eq!(lo > 0.0 || hi < 0.0, c.p.unwrap() < 0.05);
+        if let (Some([pct_lo, pct_hi]), Some(pct)) = (c.ci95, c.improvement_pct) {
+            prop_assert!(pct_lo <= pct && pct <= pct_hi);
+            prop_assert_eq!(lo > 0.0 || hi < 0.0, pct_lo > 0.0 || pct_hi < 0.0);
         }
         let added = Change::new(&base, &test, &Terms { sampling: Sampling::UntilNarrow, ..terms(Better::Higher) });
         let [added_lo, added_hi] = added.diff_ci95.unwrap();
         prop_assert!(added_lo <= lo && hi <= added_hi && added.p >= c.p);
     }
+}
+
+#[test]
+fn two_groups_are_named_with_their_means() {
+    let column = [3.0, 9.0, 3.5, 2.5, 9.5, 8.5, 3.0, 3.0];
+    let found = two_modes(&column, 1.0).unwrap();
+    assert_eq!((found.lower, found.upper), ((5, 3.0), (3, 9.0)));
+    assert_eq!(two_modes(&column, 6.0), None, "nobody is interested in a distance of 6");
+    assert_eq!(two_modes(&column[..7], 1.0), None, "too few");
+    assert_eq!(two_modes(&[1.0; 8], 0.0), None);
+    // One value apart is not a group.
+    assert_eq!(two_modes(&[1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 9.0], 0.0), None);
 }

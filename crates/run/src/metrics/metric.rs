@@ -79,6 +79,34 @@ impl SmallestEffect {
     }
 }
 
+/// A percentile of samples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Percentile {
+    /// Share of the samples below it, per thousand; above 0 and below 1000.
+    pub permille: u32,
+    /// Name of the metric that is the number of samples.
+    pub samples: String,
+}
+
+/// Greatest probability that no sample of a run lies beyond a percentile.
+const NOTHING_BEYOND: f64 = 0.025;
+
+impl Percentile {
+    /// Fewest samples whose percentile says something of that of all samples there could be: with fewer none lies beyond
+    /// it in more than 1 of 40 runs, so that the 95 % interval by order statistics has an open end. For the 99th
+    /// percentile 368, for a median 6.
+    pub fn samples_min(&self) -> u64 {
+        let permille = self.permille.clamp(1, 999);
+        let one_side = f64::from(permille.max(1000 - permille)) / 1000.0;
+        let (mut n, mut none_beyond) = (0, 1.0);
+        while none_beyond > NOTHING_BEYOND {
+            none_beyond *= one_side;
+            n += 1;
+        }
+        n
+    }
+}
+
 /// Name, unit, direction and meaning of a figure, and what a change of it is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
@@ -94,6 +122,8 @@ pub struct Metric {
     pub range: Range,
     /// The smallest difference that is of interest.
     pub smallest: SmallestEffect,
+    /// Which percentile it is, if it is one.
+    pub percentile: Option<Percentile>,
 }
 
 impl Metric {
@@ -105,7 +135,15 @@ impl Metric {
             _ => Range::NotNegative,
         };
         let smallest = SmallestEffect::of_unit(unit);
-        Metric { name: name.into(), unit: unit.into(), better, meaning: meaning.into(), range, smallest }
+        Metric {
+            name: name.into(),
+            unit: unit.into(),
+            better,
+            meaning: meaning.into(),
+            range,
+            smallest,
+            percentile: None,
+        }
     }
 }
 
@@ -129,5 +167,17 @@ mod bits {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
         u64::deserialize(from).map(f64::from_bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0.99^368 = 0.0248, 0.99^367 = 0.0250(1); 0.5^6 = 0.016.
+    #[test]
+    fn percentiles_need_samples_on_both_sides() {
+        let needed = |permille| Percentile { permille, samples: String::new() }.samples_min();
+        assert_eq!([500, 900, 950, 990, 995, 10].map(needed), [6, 36, 72, 368, 736, 368]);
     }
 }

@@ -15,7 +15,7 @@ use fairground_machine::{CpuMask, CpuType, Distance, Machine};
 use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics, Traffic};
 use fairground_workload::Workload;
 
-pub use self::metric::{Better, Metric, MetricValue, Range, SmallestEffect};
+pub use self::metric::{Better, Metric, MetricValue, Percentile, Range, SmallestEffect};
 pub use self::own::notes;
 pub use self::selection::{Selected, Selection, SelectionError};
 
@@ -44,16 +44,30 @@ struct Part {
     part: &'static str,
     words: &'static str,
     value: fn(Delay) -> f64,
+    /// The percentile that it is, per thousand; `None` for mean and greatest.
+    permille: Option<u32>,
     /// Smallest effect of interest, percent.
     smallest_pct: f64,
 }
 
 const PARTS: [Part; 5] = [
-    Part { part: "mean", words: "mean", value: |d| d.mean, smallest_pct: MIDDLE_PCT },
-    Part { part: "p50", words: "median", value: |d| d.p50 as f64, smallest_pct: MIDDLE_PCT },
-    Part { part: "p95", words: "95th percentile", value: |d| d.p95 as f64, smallest_pct: TAIL_PCT },
-    Part { part: "p99", words: "99th percentile", value: |d| d.p99 as f64, smallest_pct: TAIL_PCT },
-    Part { part: "max", words: "greatest", value: |d| d.max as f64, smallest_pct: GREATEST_PCT },
+    Part { part: "mean", words: "mean", value: |d| d.mean, permille: None, smallest_pct: MIDDLE_PCT },
+    Part { part: "p50", words: "median", value: |d| d.p50 as f64, permille: Some(500), smallest_pct: MIDDLE_PCT },
+    Part {
+        part: "p95",
+        words: "95th percentile",
+        value: |d| d.p95 as f64,
+        permille: Some(950),
+        smallest_pct: TAIL_PCT,
+    },
+    Part {
+        part: "p99",
+        words: "99th percentile",
+        value: |d| d.p99 as f64,
+        permille: Some(990),
+        smallest_pct: TAIL_PCT,
+    },
+    Part { part: "max", words: "greatest", value: |d| d.max as f64, permille: None, smallest_pct: GREATEST_PCT },
 ];
 
 /// The list of figures under construction.
@@ -86,11 +100,13 @@ impl Entries {
 
     /// Adds the figures of a distribution: mean, percentiles, greatest. Tables show those in `usual` by default.
     fn add_delay(&mut self, name: &str, what: &str, usual: &[&str], read: fn(&RunMetrics) -> Delay) {
-        for Part { part, words, value, smallest_pct } in PARTS {
+        let samples = format!("{name}_samples");
+        for Part { part, words, value, permille, smallest_pct } in PARTS {
             let meaning = format!("{what}: {words}");
             let entry = self.add_of_samples(&format!("{name}_{part}_us"), "us", &meaning, move |m| us(read(m), value));
-            entry.smallest_pct(smallest_pct).usual = usual.contains(&part);
+            entry.smallest_pct(smallest_pct).percentile(permille, &samples).usual = usual.contains(&part);
         }
+        self.add(&samples, "count", &format!("{what}: number of samples"), move |m| read(m).count as f64);
     }
 }
 
@@ -106,6 +122,12 @@ impl Entry {
 
     fn higher_is_better(&mut self) {
         self.metric.better = Better::Higher;
+    }
+
+    /// Names the percentile that the metric is, and the metric that is the number of its samples.
+    fn percentile(&mut self, permille: Option<u32>, samples: &str) -> &mut Self {
+        self.metric.percentile = permille.map(|permille| Percentile { permille, samples: samples.into() });
+        self
     }
 
     /// Sets the smallest effect of interest, where it is not that of the unit, percent of the base.
@@ -265,12 +287,18 @@ fn add_traffic(list: &mut Entries) {
 fn add_type(list: &mut Entries, i: usize, cpu_type: &CpuType) {
     let core = &cpu_type.name;
     let suffix = identifier(core);
-    for Part { part, words, value, smallest_pct } in PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part)) {
+    let samples = format!("wakeup_latency_samples_{suffix}");
+    for Part { part, words, value, permille, smallest_pct } in
+        PARTS.into_iter().filter(|p| ["p50", "p99"].contains(&p.part))
+    {
         let meaning = format!("{core}: start of a wakeup until the woken task can work: {words}");
         let read = move |m: &RunMetrics| us(m.wakeup_latency_by_type[i], value);
         list.add_of_samples(&format!("wakeup_latency_{part}_us_{suffix}"), "us", &meaning, read)
-            .smallest_pct(smallest_pct);
+            .smallest_pct(smallest_pct)
+            .percentile(permille, &samples);
     }
+    let meaning = format!("{core}: start of a wakeup until the woken task can work: number of samples");
+    list.add(&samples, "count", &meaning, move |m| m.wakeup_latency_by_type[i].count as f64);
     let cut = format!("{core}: sleeps that ended before break-even");
     list.add(&format!("idle_cut_{suffix}"), "count", &cut, move |m| sum(&m.idle[i]).cut as f64);
     let share = format!("{core}: share of these in all sleeps deeper than the shallowest");
@@ -327,6 +355,14 @@ pub fn usual(workload: &Workload, machine: &Machine) -> Vec<String> {
     entries(workload, machine).into_iter().filter(|e| e.usual).map(|e| e.metric.name).collect()
 }
 
+/// Name of the metric that a workload is run for: the first of its own; `None` if it has none.
+pub fn main_metric(workload: &Workload) -> Option<String> {
+    let mut own = Entries(Vec::new());
+    own::add_score(&mut own, &workload.score);
+    workload.series.iter().enumerate().for_each(|(i, series)| own::add_series(&mut own, i, series));
+    own.0.into_iter().map(|e| e.metric.name).next()
+}
+
 /// The figures of a run of `workload` on `machine`. Figures of samples are left out if there is no sample.
 pub fn metric_values(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<MetricValue> {
     let read = |e: Entry| Some(MetricValue { value: (e.read)(run)?, metric: e.metric });
@@ -353,6 +389,14 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn the_main_metric_is_the_first_of_the_workloads_own() {
+        let main = |workload| main_metric(&Workload::find(workload, &Machine::preset("hikey960").unwrap()).unwrap().0);
+        assert_eq!(main("sched-pipe").as_deref(), Some("ops_per_sec"));
+        assert_eq!(main("hackbench").as_deref(), Some("time_s"));
+        assert_eq!(main("periodic:tasks=1"), None);
     }
 
     #[test]

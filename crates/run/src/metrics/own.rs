@@ -63,31 +63,36 @@ pub(super) fn add_series(list: &mut Entries, i: usize, series: &Series) {
         TimeUnit::Ms => ("ms", 1e6),
     };
     let tick = f64::from(series.tick_ns) / unit_ns;
-    let mut add = |part: &str, words: &str, smallest_pct, ticks: Box<dyn Fn(&Histogram) -> f64>| {
+    let count = format!("{}_samples", series.name);
+    let mut add = |part: &str, words: &str, smallest_pct, permille, ticks: Box<dyn Fn(&Histogram) -> f64>| {
         let (name, meaning) = (format!("{}_{part}_{unit}", series.name), format!("{}: {words}", series.meaning));
         let read = move |m: &RunMetrics| Some(ticks(samples(m, i)?) * tick);
-        let entry = list.add_of_samples(&name, unit, &meaning, read).usual().smallest_pct(smallest_pct);
+        let entry = list.add_of_samples(&name, unit, &meaning, read).usual();
+        entry.smallest_pct(smallest_pct).percentile(permille, &count);
         // The tool sees nothing below its tick.
         entry.metric.smallest.amount = entry.metric.smallest.amount.max(tick);
     };
     if series.mean {
-        add("mean", "mean", MIDDLE_PCT, Box::new(Histogram::mean));
+        add("mean", "mean", MIDDLE_PCT, None, Box::new(Histogram::mean));
     }
     for permille in series.permilles.iter().copied() {
         let of_samples = move |s: &Histogram| s.permille_as_printed(u64::from(permille)) as f64;
         match permille {
-            1000 => add("max", "greatest", GREATEST_PCT, Box::new(|s| s.max() as f64)),
+            1000 => add("max", "greatest", GREATEST_PCT, None, Box::new(|s| s.max() as f64)),
             p if p % 10 == 0 => {
                 let pct = if p > 500 { TAIL_PCT } else { MIDDLE_PCT };
-                add(&format!("p{}", p / 10), &format!("{}th percentile", p / 10), pct, Box::new(of_samples));
+                let words = format!("{}th percentile", p / 10);
+                add(&format!("p{}", p / 10), &words, pct, Some(u32::from(p)), Box::new(of_samples));
             }
             p => {
                 let (whole, tenth) = (p / 10, p % 10);
                 let words = format!("{whole}.{tenth}th percentile");
-                add(&format!("p{whole}_{tenth}"), &words, TAIL_PCT, Box::new(of_samples));
+                add(&format!("p{whole}_{tenth}"), &words, TAIL_PCT, Some(u32::from(p)), Box::new(of_samples));
             }
         }
     }
+    let meaning = format!("{}: number of samples", series.meaning);
+    list.add(&count, "count", &meaning, move |m| samples(m, i).map_or(0, Histogram::count) as f64);
     add_deadlines(list, i, series);
 }
 
@@ -237,9 +242,9 @@ mod tests {
         let mut samples = Histogram::default();
         (1..=10).for_each(|v| samples.record(v));
         let run = RunMetrics { series: vec![samples], ..RunMetrics::default() };
-        let names = ["latency_mean_us", "latency_p50_us", "latency_p99_5_us", "latency_max_us"];
+        let names = ["latency_mean_us", "latency_p50_us", "latency_p99_5_us", "latency_max_us", "latency_samples"];
         let expected: Vec<_> =
-            names.iter().zip([5.5, 5.0, 10.0, 10.0]).map(|(n, v)| (n.to_string(), "lower", v)).collect();
+            names.iter().zip([5.5, 5.0, 10.0, 10.0, 10.0]).map(|(n, v)| (n.to_string(), "lower", v)).collect();
         assert_eq!(own(Score::None, vec![series], &run), expected);
     }
 
@@ -262,6 +267,7 @@ mod tests {
         let expected = [
             ("frame_mean_ms", 2.75),
             ("frame_p50_ms", 2.5),
+            ("frame_samples", 10.0),
             ("jank_pct", 20.0),
             ("jank_count", 2.0),
             ("bad_pct", 0.0),

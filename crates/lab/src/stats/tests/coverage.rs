@@ -2,6 +2,7 @@
 //! their number alone, so that each test gives the same counts every time.
 
 use super::*;
+use crate::comparison::Until;
 use crate::stats::splitmix64;
 
 /// Shapes of columns, of mean 1.
@@ -121,5 +122,100 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
                 assert!(holds, "{n} pairs, {shape:?}, {sides:?}: {found:?}");
             }
         }
+    }
+}
+
+/// How many of 100 columns of a shape are said to have two groups.
+fn bimodal(shape: Shape, n: usize, trials: u64) -> f64 {
+    let found = (0..trials).filter(|trial| {
+        let [column, _] = columns_of(shape, Sides::Both, n, 1.0, &mut Draws::of_stream(*trial));
+        two_modes(&column, 0.0).is_some()
+    });
+    found.count() as f64 * 100.0 / trials as f64
+}
+
+/// One sd of the counts: 0.03 points in the part `long`, 0.14 in every other run of the tests.
+#[test]
+fn few_columns_without_groups_are_called_bimodal() {
+    let (trials, chance) = if is_long() { (20_000, 0.1) } else { (1000, 0.4) };
+    for n in [8, 16, 32, 64] {
+        let [normal, skewed, modes] =
+            [Shape::Normal, Shape::LogNormal, Shape::TwoModes].map(|shape| bimodal(shape, n, trials));
+        println!("{n} values: of normal columns {normal} %, of log-normal {skewed} %, of two modes {modes} %");
+        assert!(normal <= 0.2 + chance && skewed <= 1.0 + chance, "{n}: {normal} {skewed}");
+        assert!(n < 64 || modes > 45.0, "{n}: {modes}");
+    }
+}
+
+/// A table of two sides that do not differ: a row for each shape, drawn on its own and with the base. The first row's
+/// pairs may be added until its interval is narrow. Returns the number of pairs, and the changes, judged.
+fn table_of_nothing(table: u64, pairs: Pairs) -> (usize, Vec<Change>) {
+    let most = match pairs {
+        Pairs::Fixed(n) => n,
+        Pairs::Until(_) => UNTIL_MOST,
+    };
+    let mut rows = Vec::new();
+    for (i, shape) in SHAPES.into_iter().enumerate() {
+        for (j, sides) in [Sides::Both, Sides::Together].into_iter().enumerate() {
+            let stream = table * 8 + (2 * i + j) as u64;
+            rows.push(columns_of(shape, sides, most, 1.0, &mut Draws::of_stream(stream)));
+        }
+    }
+    let (n, sampling) = match pairs {
+        Pairs::Fixed(n) => (n, Sampling::Fixed),
+        Pairs::Until(pct) => {
+            let until = Until::new(pct, UNTIL_MOST as u64).unwrap();
+            let (mut n, of_row) = (Until::FIRST as usize, (table % 8) as usize);
+            loop {
+                let terms = Terms { sampling: Sampling::UntilNarrow, ..terms(Better::Higher) };
+                let change = Change::new(&rows[of_row][0][..n], &rows[of_row][1][..n], &terms);
+                match until.next(n as u64, [change].iter()) {
+                    Some(next) => n = next as usize,
+                    None => break (n, Sampling::UntilNarrow),
+                }
+            }
+        }
+    };
+    let terms = Terms { sampling, ..terms(Better::Higher) };
+    let mut changes: Vec<Change> =
+        rows.iter().map(|[base, test]| Change::new(&base[..n], &test[..n], &terms)).collect();
+    judge(changes.iter_mut());
+    (n, changes)
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pairs {
+    Fixed(usize),
+    /// Until the half-width of a row's interval is this many percent.
+    Until(f64),
+}
+
+/// Greatest number of pairs that the simulation adds.
+const UNTIL_MOST: usize = 48;
+
+/// Any difference is of interest here, so that p values alone decide. One sd: 0.2 points in the part `long`, 1.5 in every
+/// other run of the tests. With `--until` the row that decides when to stop is each of the eight in turn: its interval
+/// holds the truth as often as one of a fixed number of pairs.
+#[test]
+fn few_tables_of_nothing_have_a_better_or_worse_row() {
+    let (tables, chance) = if is_long() { (10_000, 0.0) } else { (200, 3.1) };
+    for pairs in [Pairs::Fixed(8), Pairs::Fixed(16), Pairs::Until(10.0), Pairs::Until(20.0), Pairs::Until(40.0)] {
+        let (mut false_stars, mut holds, mut sum) = (0u64, 0u64, 0);
+        for table in 0..tables {
+            let (n, changes) = table_of_nothing(table, pairs);
+            sum += n;
+            false_stars += u64::from(changes.iter().any(Change::starred));
+            let ci = changes[(table % 8) as usize].ci95;
+            holds += u64::from(ci.is_none_or(|[lo, hi]| lo <= 0.0 && 0.0 <= hi));
+        }
+        let pct = |count: u64| count as f64 * 100.0 / tables as f64;
+        let mean = sum as f64 / tables as f64;
+        println!(
+            "{pairs:?}: {mean:.1} pairs, {:.1} % of tables have a star, {:.1} % of intervals hold",
+            pct(false_stars),
+            pct(holds)
+        );
+        assert!(pct(false_stars) <= 5.0 + chance, "{pairs:?}: {}", pct(false_stars));
+        assert!((pct(holds) - 95.0).abs() <= 3.0 + chance / 2.0, "{pairs:?}: {}", pct(holds));
     }
 }

@@ -1,0 +1,491 @@
+//! A proper score of predicted changes: coverage of intervals, and CRPS, ours and that of two rivals (design, decision 7).
+//!
+//! What we predict for a published row is a sample of changes, one for each draw of the machine's figures. The mail prints
+//! the change with an error, so the predictive distribution is the sample convolved with a normal distribution of the
+//! row's sigma. Of `n` draws, the one at place `k` stands for the quantile k / (n + 1): fewer than 19 draws have no 90 %
+//! interval.
+//!
+//! The CRPS (continuous ranked probability score) is the integral of (F(x) - [x >= y])^2 over x: for a prediction of one
+//! value it is the absolute error, and it is least, in the mean, for the distribution that is true. Gneiting, Raftery,
+//! "Strictly proper scoring rules, prediction, and estimation" (2007). Of mixtures of normal distributions it has a closed
+//! form: Grimit et al., "The continuous ranked probability score for circular variables and its application to mesoscale
+//! forecast ensemble verification" (2006).
+//!
+//! The rivals are *no change*, with the error that the mail prints, and *no change with the spread of other mails' changes*:
+//! what the other mails print, centred. `erf` and `exp` are those of the crate libm, which gives the same on every system.
+
+use std::f64::consts::{PI, SQRT_2};
+
+use serde::Serialize;
+
+use crate::stats::splitmix64;
+
+/// A published row, and what is predicted for it. Percent of the base, positive = better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredRow {
+    /// Slug of the mail.
+    pub mail: String,
+    /// Machine, as the mail describes it.
+    pub machine: String,
+    /// The published change.
+    pub published_pct: f64,
+    /// Its standard deviation, percentage points.
+    pub sigma_pct: f64,
+    /// Our changes, one for each draw.
+    pub draws: Vec<f64>,
+}
+
+/// A sample convolved with a normal distribution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predictive {
+    /// In ascending order.
+    sample: Vec<f64>,
+    sigma: f64,
+}
+
+/// Median and intervals of a predictive distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PredictiveSummary {
+    /// Median, percent.
+    pub median_pct: f64,
+    /// 50 % interval, percent; `None` with fewer than 3 draws.
+    pub ci50: Option<[f64; 2]>,
+    /// 90 % interval, percent; `None` with fewer than 19 draws.
+    pub ci90: Option<[f64; 2]>,
+}
+
+impl Predictive {
+    /// The distribution of a sample with an error of standard deviation `sigma`, from 0. `None` without a sample.
+    pub fn new(sample: &[f64], sigma: f64) -> Option<Predictive> {
+        let mut sample = sample.to_vec();
+        sample.sort_by(f64::total_cmp);
+        (!sample.is_empty()).then_some(Predictive { sample, sigma })
+    }
+
+    /// Median and intervals.
+    pub fn summary(&self) -> PredictiveSummary {
+        let interval = |lo, hi| Some([self.quantile(lo)?, self.quantile(hi)?]);
+        PredictiveSummary {
+            // Of any number of draws the median is known: k = (n + 1) / 2.
+            median_pct: self.quantile(0.5).unwrap_or(self.sample[0]),
+            ci50: interval(0.25, 0.75),
+            ci90: interval(0.05, 0.95),
+        }
+    }
+
+    /// The value below which a share `p` lies; `None` where `p` is beyond the first or the last of the draws.
+    pub fn quantile(&self, p: f64) -> Option<f64> {
+        let n = self.sample.len() as f64;
+        let place = p * (n + 1.0);
+        // The products of 0.05 and 20 and the like are whole but for rounding.
+        const ROUNDING: f64 = 1e-9;
+        if place < 1.0 - ROUNDING || place > n + ROUNDING {
+            return None;
+        }
+        if self.sigma == 0.0 {
+            let below = (place + ROUNDING).floor();
+            let at = |k: f64| self.sample[(k as usize).clamp(1, self.sample.len()) - 1];
+            return Some(at(below) + (place - below).max(0.0) * (at(below + 1.0) - at(below)));
+        }
+        let reach = 10.0 * self.sigma;
+        let (mut lo, mut hi) = (self.sample[0] - reach, self.sample[self.sample.len() - 1] + reach);
+        for _ in 0..200 {
+            let middle = (lo + hi) / 2.0;
+            if middle <= lo || middle >= hi {
+                break;
+            }
+            *(if self.smoothed(middle) < p { &mut lo } else { &mut hi }) = middle;
+        }
+        Some(hi)
+    }
+
+    /// The probability of a value of at most `x`, where between two draws that follow each other lies a (n + 1)-th of the
+    /// sample's distribution, evenly, and as much at the first and at the last one: what lies beyond is not known.
+    fn smoothed(&self, x: f64) -> f64 {
+        let at = |draw: f64| normal_cumulative((x - draw) / self.sigma);
+        let between = |pair: &[f64]| match (pair[0], pair[1]) {
+            (a, b) if b - a < 1e-6 * self.sigma => at((a + b) / 2.0),
+            (a, b) => {
+                let integral = |draw: f64| normal_cumulative_integral((x - draw) / self.sigma);
+                self.sigma * (integral(a) - integral(b)) / (b - a)
+            }
+        };
+        let (first, last) = (self.sample[0], self.sample[self.sample.len() - 1]);
+        (at(first) + self.sample.windows(2).map(between).sum::<f64>() + at(last)) / (self.sample.len() + 1) as f64
+    }
+
+    /// The continuous ranked probability score of this prediction if `observed` happens, in the unit of the sample; 0 is
+    /// best.
+    pub fn crps(&self, observed: f64) -> f64 {
+        let n = self.sample.len() as f64;
+        let error = self.sample.iter().map(|m| mean_distance(observed - m, self.sigma)).sum::<f64>() / n;
+        let spread = |m: &f64| self.sample.iter().map(|k| mean_distance(m - k, SQRT_2 * self.sigma)).sum::<f64>();
+        error - self.sample.iter().map(spread).sum::<f64>() / (2.0 * n * n)
+    }
+}
+
+/// Mean absolute value of a normal variable.
+fn mean_distance(mean: f64, sigma: f64) -> f64 {
+    if sigma == 0.0 {
+        return mean.abs();
+    }
+    let z = mean / sigma;
+    2.0 * sigma * normal_density(z) + mean * (2.0 * normal_cumulative(z) - 1.0)
+}
+
+/// The probability that a standard normal variable is at most `z`.
+fn normal_cumulative(z: f64) -> f64 {
+    0.5 * libm::erfc(-z / SQRT_2)
+}
+
+/// The integral of [`normal_cumulative`] up to `z`.
+fn normal_cumulative_integral(z: f64) -> f64 {
+    z * normal_cumulative(z) + normal_density(z)
+}
+
+fn normal_density(z: f64) -> f64 {
+    libm::exp(-z * z / 2.0) / (2.0 * PI).sqrt()
+}
+
+/// How many rows lie within an interval of the predictive distribution, and how wide it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Coverage {
+    /// Share of the rows within it, percent.
+    pub pct: f64,
+    /// 95 % interval of that share, percent: mails and their machines drawn anew.
+    pub ci95: [f64; 2],
+    /// Mean width of the interval, percentage points.
+    pub width: f64,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+/// Mean CRPS of ours and of the rivals over the same rows, percentage points; less is better.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Crps {
+    /// Our predictive distribution.
+    pub ours: f64,
+    /// No change, with the error that the mail prints.
+    pub no_change: f64,
+    /// The changes of the other mails, centred; `None` if there is no other mail.
+    pub no_change_wide: Option<f64>,
+}
+
+/// The score of some rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProperScore {
+    /// Coverage of the 50 % intervals; `None` if a row has too few draws.
+    pub coverage50: Option<Coverage>,
+    /// Coverage of the 90 % intervals; `None` if a row has too few draws.
+    pub coverage90: Option<Coverage>,
+    /// CRPS over all rows.
+    pub crps: Crps,
+    /// CRPS by mail, in the order of the rows.
+    pub crps_by_mail: Vec<(String, Crps)>,
+    /// Median over the mails of each of the three.
+    pub crps_median: Crps,
+    /// CRPS without the row with the largest published change; `None` if there is no other row.
+    pub crps_without_largest: Option<Crps>,
+}
+
+/// Scores rows that all have draws. `None` without rows, or if one has no draw.
+pub fn score(rows: &[ScoredRow]) -> Option<ProperScore> {
+    let predictive = rows.iter().map(|row| Predictive::new(&row.draws, row.sigma_pct)).collect::<Option<Vec<_>>>()?;
+    let single: Vec<Crps> = rows.iter().zip(&predictive).map(|(row, ours)| crps_of(row, ours, rows)).collect();
+    let all = mean_crps(&single)?;
+    let mut mails: Vec<&str> = Vec::new();
+    for row in rows {
+        if !mails.contains(&row.mail.as_str()) {
+            mails.push(&row.mail);
+        }
+    }
+    let of_mail = |mail: &str| {
+        let own: Vec<Crps> =
+            rows.iter().zip(&single).filter(|(row, _)| row.mail == mail).map(|(_, crps)| *crps).collect();
+        mean_crps(&own)
+    };
+    let by_mail: Vec<(String, Crps)> =
+        mails.iter().filter_map(|mail| Some((mail.to_string(), of_mail(mail)?))).collect();
+    let size = |i: &usize| rows[*i].published_pct.abs();
+    let largest = (0..rows.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
+    let others: Vec<Crps> =
+        single.iter().enumerate().filter(|(i, _)| Some(*i) != largest).map(|(_, crps)| *crps).collect();
+    let summaries: Vec<PredictiveSummary> = predictive.iter().map(Predictive::summary).collect();
+    Some(ProperScore {
+        coverage50: coverage(rows, &summaries, |summary| summary.ci50),
+        coverage90: coverage(rows, &summaries, |summary| summary.ci90),
+        crps: all,
+        crps_median: median_crps(&by_mail),
+        crps_by_mail: by_mail,
+        crps_without_largest: mean_crps(&others),
+    })
+}
+
+fn crps_of(row: &ScoredRow, ours: &Predictive, rows: &[ScoredRow]) -> Crps {
+    let observed = row.published_pct;
+    let others: Vec<f64> =
+        rows.iter().filter(|other| other.mail != row.mail).map(|other| other.published_pct).collect();
+    let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
+    let centred: Vec<f64> = others.iter().map(|change| change - mean).collect();
+    let no_change = Predictive { sample: vec![0.0], sigma: row.sigma_pct };
+    Crps {
+        ours: ours.crps(observed),
+        no_change: no_change.crps(observed),
+        // Printed changes have their errors in them.
+        no_change_wide: Predictive::new(&centred, 0.0).map(|wide| wide.crps(observed)),
+    }
+}
+
+/// `None` without rows.
+fn mean_crps(rows: &[Crps]) -> Option<Crps> {
+    let n = rows.len() as f64;
+    let mean = |part: fn(&Crps) -> Option<f64>| Some(rows.iter().map(part).sum::<Option<f64>>()? / n);
+    (n > 0.0).then_some(())?;
+    Some(Crps {
+        ours: mean(|crps| Some(crps.ours))?,
+        no_change: mean(|crps| Some(crps.no_change))?,
+        no_change_wide: mean(|crps| crps.no_change_wide),
+    })
+}
+
+/// The median of each score over the mails.
+fn median_crps(mails: &[(String, Crps)]) -> Crps {
+    let median = |part: fn(&Crps) -> Option<f64>| {
+        let mut values = mails.iter().map(|(_, crps)| part(crps)).collect::<Option<Vec<f64>>>()?;
+        values.sort_by(f64::total_cmp);
+        let n = values.len();
+        Some((values[(n - 1) / 2] + values[n / 2]) / 2.0)
+    };
+    Crps {
+        ours: median(|crps| Some(crps.ours)).unwrap_or_default(),
+        no_change: median(|crps| Some(crps.no_change)).unwrap_or_default(),
+        no_change_wide: median(|crps| crps.no_change_wide),
+    }
+}
+
+/// Resamples of the bootstrap, and its draws.
+const RESAMPLES: u64 = 4000;
+
+/// `None` if a row has no such interval.
+fn coverage(
+    rows: &[ScoredRow],
+    summaries: &[PredictiveSummary],
+    part: fn(&PredictiveSummary) -> Option<[f64; 2]>,
+) -> Option<Coverage> {
+    let intervals = summaries.iter().map(part).collect::<Option<Vec<[f64; 2]>>>()?;
+    let width = intervals.iter().map(|[lo, hi]| hi - lo).sum::<f64>() / intervals.len() as f64;
+    let hits: Vec<bool> =
+        rows.iter().zip(&intervals).map(|(row, [lo, hi])| (*lo..=*hi).contains(&row.published_pct)).collect();
+    let pct = |within: usize, of: usize| within as f64 * 100.0 / of.max(1) as f64;
+    Some(Coverage {
+        pct: pct(hits.iter().filter(|hit| **hit).count(), hits.len()),
+        ci95: resampled(rows, &hits, pct),
+        width,
+        rows: rows.len(),
+    })
+}
+
+/// The rows of a machine, by mail: what is resampled together.
+fn clusters(rows: &[ScoredRow]) -> Vec<Vec<Vec<usize>>> {
+    let mut mails: Vec<(&str, Vec<(&str, Vec<usize>)>)> = Vec::new();
+    for (i, row) in rows.iter().enumerate() {
+        let mail = match mails.iter().position(|(mail, _)| *mail == row.mail) {
+            Some(known) => known,
+            None => {
+                mails.push((&row.mail, Vec::new()));
+                mails.len() - 1
+            }
+        };
+        let machines = &mut mails[mail].1;
+        match machines.iter_mut().find(|(machine, _)| *machine == row.machine) {
+            Some((_, own)) => own.push(i),
+            None => machines.push((&row.machine, vec![i])),
+        }
+    }
+    mails.into_iter().map(|(_, machines)| machines.into_iter().map(|(_, own)| own).collect()).collect()
+}
+
+/// The 95 % interval of the share of hits over resamples: mails with replacement, of each as many of its machines with
+/// replacement, of these all rows. Rows of one machine share what is wrong with its figures.
+fn resampled(rows: &[ScoredRow], hits: &[bool], pct: impl Fn(usize, usize) -> f64) -> [f64; 2] {
+    let mails = clusters(rows);
+    let mut number = 0u64;
+    let mut pick = |n: usize| {
+        number += 1;
+        // The high half of the product is below n.
+        ((u128::from(splitmix64(number)) * n as u128) >> 64) as usize
+    };
+    let mut shares: Vec<f64> = Vec::new();
+    for _ in 0..RESAMPLES {
+        let (mut within, mut of) = (0, 0);
+        for _ in 0..mails.len() {
+            let machines = &mails[pick(mails.len())];
+            for _ in 0..machines.len() {
+                let own = &machines[pick(machines.len())];
+                within += own.iter().filter(|i| hits[**i]).count();
+                of += own.len();
+            }
+        }
+        shares.push(pct(within, of));
+    }
+    shares.sort_by(f64::total_cmp);
+    let at = |share: f64| shares[((shares.len() - 1) as f64 * share) as usize];
+    [at(0.025), at(0.975)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64, within: f64) -> bool {
+        (a - b).abs() <= within
+    }
+
+    /// The probability of a value of at most `x`, the sample taken as the distribution.
+    fn cumulative(of: &Predictive, x: f64) -> f64 {
+        of.sample.iter().map(|m| normal_cumulative((x - m) / of.sigma)).sum::<f64>() / of.sample.len() as f64
+    }
+
+    /// The integral of (F(x) - [x >= y])^2 by the trapezoidal rule.
+    fn crps_by_integration(predictive: &Predictive, observed: f64) -> f64 {
+        let (first, last) = (predictive.sample[0], predictive.sample[predictive.sample.len() - 1]);
+        let reach = 9.0 * predictive.sigma;
+        let (lo, hi) = (first.min(observed) - reach, last.max(observed) + reach);
+        let square = |x: f64, above: bool| (cumulative(predictive, x) - f64::from(u8::from(above))).powi(2);
+        // Up to the observation and from there on: the integrand has a step.
+        let part = |from: f64, to: f64, above: bool| {
+            const STEPS: usize = 20_000;
+            let h = (to - from) / STEPS as f64;
+            let inner: f64 = (1..STEPS).map(|i| square(from + i as f64 * h, above)).sum();
+            h * (inner + (square(from, above) + square(to, above)) / 2.0)
+        };
+        part(lo, observed, false) + part(observed, hi, true)
+    }
+
+    #[test]
+    fn the_normal_distribution_has_its_printed_values() {
+        for (z, p) in
+            [(0.0, 0.5), (1.0, 0.841_344_746_068_543), (-1.959_963_984_540_054, 0.025), (-6.0, 9.865_876_450_377e-10)]
+        {
+            assert!(close(normal_cumulative(z), p, 1e-14), "{z}: {}", normal_cumulative(z));
+        }
+    }
+
+    /// A prediction of one value scores its absolute error; of 0 and 2, for 3: mean error 2, less half of the mean
+    /// distance of two draws, (0 + 2 + 2 + 0) / 4 / 2 = 0.5.
+    #[test]
+    fn scores_of_hand_computed_samples() {
+        let crps = |sample: &[f64], observed| Predictive::new(sample, 0.0).unwrap().crps(observed);
+        assert_eq!(crps(&[4.0], 1.0), 3.0);
+        assert_eq!(crps(&[0.0, 2.0], 3.0), 1.5);
+        // Of a standard normal distribution at its mean: (sqrt(2) - 1) / sqrt(pi).
+        let normal = Predictive::new(&[0.0], 1.0).unwrap().crps(0.0);
+        assert!(close(normal, (SQRT_2 - 1.0) / PI.sqrt(), 1e-15), "{normal}");
+    }
+
+    #[test]
+    fn scores_are_the_integral() {
+        for (sample, sigma, observed) in
+            [(&[0.0][..], 2.0, 1.5), (&[-3.0, 1.0, 1.5, 8.0], 0.7, 2.0), (&[5.0, 5.5, 20.0], 3.0, -40.0)]
+        {
+            let predictive = Predictive::new(sample, sigma).unwrap();
+            let (closed, summed) = (predictive.crps(observed), crps_by_integration(&predictive, observed));
+            assert!(close(closed, summed, 1e-5), "{sample:?}: {closed} {summed}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_at_k_of_n_plus_1() {
+        let of = |n: u32, sigma| Predictive::new(&(1..=n).map(f64::from).collect::<Vec<_>>(), sigma).unwrap();
+        let exact = of(19, 0.0);
+        assert_eq!(
+            (exact.quantile(0.05), exact.quantile(0.5), exact.quantile(0.95)),
+            (Some(1.0), Some(10.0), Some(19.0))
+        );
+        assert_eq!(exact.quantile(0.975), None, "beyond the last draw");
+        assert_eq!(exact.quantile(0.525), Some(10.5));
+        assert_eq!(of(18, 1.0).summary().ci90, None, "18 draws show no twentieth");
+        assert!(of(18, 1.0).summary().ci50.is_some() && of(2, 1.0).summary().ci50.is_none());
+        assert_eq!(of(1, 0.0).summary().median_pct, 1.0);
+        // A narrow error leaves the quantiles where they are.
+        let narrow = of(19, 1e-6);
+        for p in [0.05, 0.25, 0.5, 0.95] {
+            assert!(close(narrow.quantile(p).unwrap(), exact.quantile(p).unwrap(), 1e-5), "{p}");
+        }
+    }
+
+    /// One draw, nineteen times: the normal distribution's quartile is 0.6745 sd from the mean. A wide sample has little of the
+    /// error in it: between the draws lies what is even.
+    #[test]
+    fn quantiles_of_a_convolution_are_the_normal_ones() {
+        let predictive = Predictive::new(&[3.0; 19], 2.0).unwrap();
+        let PredictiveSummary { median_pct, ci50, ci90 } = predictive.summary();
+        assert!(close(median_pct, 3.0, 1e-9));
+        assert!(
+            close(ci50.unwrap()[1], 3.0 + 2.0 * 0.674_49, 1e-4) && close(ci90.unwrap()[0], 3.0 - 2.0 * 1.644_85, 1e-4)
+        );
+        // By numerical integration: the mean of the normal distributions about 0, about 8, and about all between.
+        let wide = Predictive::new(&[0.0, 8.0], 2.0).unwrap();
+        let steps = (0..10_000).map(|i| normal_cumulative((3.0 - 8.0 * (f64::from(i) + 0.5) / 10_000.0) / 2.0));
+        let even = steps.sum::<f64>() / 10_000.0;
+        let expected = (normal_cumulative(1.5) + even + normal_cumulative(-2.5)) / 3.0;
+        assert!(close(wide.smoothed(3.0), expected, 1e-8), "{} {expected}", wide.smoothed(3.0));
+    }
+
+    /// The truth is a draw of the same distribution as the sample: 90 % of the intervals hold it, from 19 draws on.
+    #[test]
+    fn intervals_of_few_draws_hold_what_they_say() {
+        const TRIALS: u64 = 4000;
+        let mut number = 0;
+        let mut uniform = || {
+            number += 1;
+            splitmix64(number) as f64 / u64::MAX as f64
+        };
+        for n in [19, 24] {
+            let holds = (0..TRIALS).filter(|_| {
+                let draws: Vec<f64> = (0..n).map(|_| uniform()).collect();
+                let [lo, hi] = Predictive::new(&draws, 0.0).unwrap().summary().ci90.unwrap();
+                (lo..=hi).contains(&uniform())
+            });
+            let pct = holds.count() as f64 * 100.0 / TRIALS as f64;
+            assert!((88.5..=91.5).contains(&pct), "{n} draws: {pct}");
+        }
+    }
+
+    fn row(mail: &str, machine: &str, published_pct: f64, draws: &[f64]) -> ScoredRow {
+        ScoredRow { mail: mail.into(), machine: machine.into(), published_pct, sigma_pct: 0.0, draws: draws.into() }
+    }
+
+    /// Errors of ours: 1, 1 and 50; of no change: 2, 4 and 100. The other mails' changes, centred: for `a` -50 and 50... of
+    /// one other row it is 0, of the two of `a` it is -1 and 1.
+    #[test]
+    fn rivals_are_scored_on_the_same_rows() {
+        let rows = [row("a", "m", 2.0, &[1.0]), row("a", "n", 4.0, &[5.0]), row("b", "m", 100.0, &[50.0])];
+        let found = score(&rows).unwrap();
+        let crps = |ours, no_change, wide| Crps { ours, no_change, no_change_wide: Some(wide) };
+        // Of -1 and 1, for 100: mean error 100, less half of the mean distance, (0 + 2 + 2 + 0) / 4 / 2 = 0.5.
+        assert_eq!(found.crps_by_mail, [("a".into(), crps(1.0, 3.0, 3.0)), ("b".into(), crps(50.0, 100.0, 99.5))]);
+        assert_eq!(found.crps, crps(52.0 / 3.0, 106.0 / 3.0, 105.5 / 3.0));
+        assert_eq!(found.crps_median, crps(25.5, 51.5, 51.25));
+        assert_eq!(found.crps_without_largest, Some(crps(1.0, 3.0, 3.0)));
+        assert_eq!((found.coverage50, found.coverage90), (None, None), "one draw has no interval");
+        let alone = score(&rows[..2]).unwrap();
+        assert_eq!(alone.crps.no_change_wide, None, "there is no other mail");
+        assert_eq!(score(&[]), None);
+        assert_eq!(score(&[row("a", "m", 1.0, &[])]), None);
+    }
+
+    /// Nineteen draws from 1 to 19: the 50 % interval is 5 to 15, the 90 % interval 1 to 19. Of four rows two and three lie
+    /// within. Both machines of the one mail are in each resample or twice one of them: 0, 50 or 100 % at the extremes.
+    #[test]
+    fn coverage_counts_rows_and_draws_machines_anew() {
+        let draws: Vec<f64> = (1..=19).map(f64::from).collect();
+        let rows = [10.0, 12.0, 18.0, 30.0]
+            .map(|published| row("a", if published < 15.0 { "m" } else { "n" }, published, &draws));
+        let ProperScore { coverage50, coverage90, .. } = score(&rows).unwrap();
+        let (half, most) = (coverage50.unwrap(), coverage90.unwrap());
+        assert_eq!((half.pct, half.width, half.rows), (50.0, 10.0, 4));
+        assert_eq!((most.pct, most.width), (75.0, 18.0));
+        assert_eq!((half.ci95, most.ci95), ([0.0, 100.0], [50.0, 100.0]));
+    }
+}
