@@ -17,11 +17,11 @@ static int hook_balance_rq(const char *caller, int cpu, struct rq *rq, struct sc
 
 	if (ks_host->balancing || ks_host->balanced)
 		pass.domain = domain_number(cpu, sd);
-	ks_call_if(balancing, &pass);
+	ks_show_if(balancing, &pass);
 	moved = tree_balance_rq(cpu, rq, sd, idle, continue_balancing);
 	pass.ours = *continue_balancing != 0;
 	pass.moved = max(moved, 0);
-	ks_call_if(balanced, &pass);
+	ks_show_if(balanced, &pass);
 	return moved;
 }
 
@@ -53,7 +53,7 @@ static struct rq *hook_find_src_rq(const char *caller, struct lb_env *env, struc
 		.imbalance = env->imbalance,
 	};
 
-	ks_call_if(found, &found);
+	ks_show_if(found, &found);
 	return src;
 }
 
@@ -62,7 +62,7 @@ static void hook_detach_task(const char *caller, struct task_struct *p, struct l
 	int number = ks_task_number(p);
 
 	if (number != KS_NONE)
-		ks_call_if(detached, number, env->src_cpu, env->dst_cpu);
+		ks_show_if(detached, number, env->src_cpu, env->dst_cpu);
 	tree_detach_task(p, env);
 }
 
@@ -83,9 +83,9 @@ static int push(void *data)
 {
 	int src = cpu_of((struct rq *)data), result;
 
-	ks_call_if(pushing, src);
+	ks_show_if(pushing, src);
 	result = per_cpu(tree_push, src)(data);
-	ks_call_if(pushed, src);
+	ks_show_if(pushed, src);
 	return result;
 }
 
@@ -99,9 +99,9 @@ static void hook_balance_domains(const char *caller, struct rq *rq, enum cpu_idl
 {
 	struct ks_walk walk = { .cpu = cpu_of(rq), .kind = fg_kind(idle) };
 
-	ks_call_if(walking, &walk);
+	ks_show_if(walking, &walk);
 	tree_balance_domains(rq, idle);
-	ks_call_if(walked, &walk);
+	ks_show_if(walked, &walk);
 }
 
 static int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_flags *rf)
@@ -111,9 +111,9 @@ static int hook_balance_newidle(const char *caller, struct rq *rq, struct rq_fla
 	int pulled;
 
 	ks_cause = KS_CAUSE_NEWIDLE;
-	ks_call_if(walking, &walk);
+	ks_show_if(walking, &walk);
 	pulled = tree_balance_newidle(rq, rf);
-	ks_call_if(walked, &walk);
+	ks_show_if(walked, &walk);
 	ks_cause = cause;
 	ks_look_as(look);
 	return pulled;

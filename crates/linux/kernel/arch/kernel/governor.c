@@ -12,10 +12,10 @@ static void watch_update(struct update_util_data *data, u64 time, unsigned int f
 {
 	int cpu = container_of(data, struct sugov_cpu, update_util)->cpu;
 
-	ks_call_if(governing, cpu, flags & SCHED_CPUFREQ_IOWAIT ? FG_FREQUENCY_IOWAIT : 0);
+	ks_show_if(governing, cpu, flags & SCHED_CPUFREQ_IOWAIT ? FG_FREQUENCY_IOWAIT : 0);
 	ks_asked_khz = 0;
 	per_cpu(tree_update, cpu)(data, time, flags);
-	ks_call_if(governed, cpu, ks_asked_khz);
+	ks_show_if(governed, cpu, ks_asked_khz);
 }
 
 /* The tree's schedutil, which is static since v6.16. */

@@ -11,12 +11,12 @@ static bool pick_is_watched(void)
 
 static void show_picking(struct cfs_rq *cfs_rq, bool protect)
 {
-	ks_host->picking(ks_host->self, cpu_of(rq_of(cfs_rq)), queue_group(cfs_rq), protect);
+	ks_show(picking, cpu_of(rq_of(cfs_rq)), queue_group(cfs_rq), protect);
 }
 
 static struct sched_entity *show_pick(struct cfs_rq *cfs_rq, struct sched_entity *se)
 {
-	ks_host->picked(ks_host->self, cpu_of(rq_of(cfs_rq)), entity_number(se));
+	ks_show(picked, cpu_of(rq_of(cfs_rq)), entity_number(se));
 	return se;
 }
 
@@ -116,7 +116,7 @@ static bool set_next_begins(struct cfs_rq *cfs_rq, struct sched_entity *se, u32 
 	if (!ks_host->stepping || cfs_rq != &rq->cfs)
 		return false;
 	*step = (struct ks_step){ .cpu = cpu_of(rq), .task = buddy_number(se), .kind = kind };
-	ks_call(stepping, step);
+	ks_show(stepping, step);
 	return true;
 }
 
@@ -127,7 +127,7 @@ static void hook_set_next_entity_2(const char *caller, struct cfs_rq *cfs_rq, st
 
 	tree_set_next_entity_2(cfs_rq, se);
 	if (watched)
-		ks_call_if(stepped, &step);
+		ks_show_if(stepped, &step);
 }
 
 static void hook_set_next_entity_3(const char *caller, struct cfs_rq *cfs_rq, struct sched_entity *se, bool first)
@@ -137,5 +137,5 @@ static void hook_set_next_entity_3(const char *caller, struct cfs_rq *cfs_rq, st
 
 	tree_set_next_entity_3(cfs_rq, se, first);
 	if (watched)
-		ks_call_if(stepped, &step);
+		ks_show_if(stepped, &step);
 }

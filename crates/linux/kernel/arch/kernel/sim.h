@@ -34,7 +34,21 @@ void ks_fault(u32 kind, const char *what) __attribute__((noreturn, cold));	/* en
 void ks_set_mask(const u64 *bits, struct cpumask *to);	/* bits: a mask of ks.h */
 
 #define ks_call(fn, ...) (ks_host->fn(ks_host->self, ##__VA_ARGS__))
-#define ks_call_if(fn, ...) do { if (ks_host->fn) ks_call(fn, ##__VA_ARGS__); } while (0)
+/*
+ * ks_show() reports to an observer, who may read the kernel's state by the tree's own functions. What it reads is no work
+ * of the kernel's, and looks that follow count as if it had not read (ks_look_kind, ks_look_last below).
+ */
+#define ks_show(fn, ...)						\
+do {									\
+	u32 kind_ = ks_look_kind;					\
+	int last_ = ks_look_last;					\
+									\
+	ks_look_kind = KS_NR_WORKS;					\
+	ks_call(fn, ##__VA_ARGS__);					\
+	ks_look_kind = kind_;						\
+	ks_look_last = last_;						\
+} while (0)
+#define ks_show_if(fn, ...) do { if (ks_host->fn) ks_show(fn, ##__VA_ARGS__); } while (0)
 
 /* The name of a task's state in task_struct. */
 #ifdef KS_HAS_PRIVATE_STATE

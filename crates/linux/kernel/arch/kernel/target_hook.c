@@ -6,6 +6,6 @@ static int hook_wake_affine(const char *caller, struct sched_domain *sd, struct 
 {
 	int target = tree_wake_affine(sd, p, this_cpu, prev_cpu, sync);
 
-	ks_call_if(targeted, target);
+	ks_show_if(targeted, target);
 	return target;
 }

@@ -123,7 +123,7 @@ static const struct task_struct *unfit_task;
 
 static void report_placed(struct ks_placement *placement)
 {
-	ks_call(placed, placement);
+	ks_show(placed, placement);
 	/* The tree sets a child's CPU without set_task_cpu(). */
 	if (placement->kind == KS_FORK && placement->chosen != placement->prev)
 		ks_call(work, KS_WORK_MIGRATE, 1);
@@ -169,7 +169,7 @@ static int watch_select(struct task_struct *p, int prev, KS_SELECT_ARGUMENTS)
 
 	placement.kind = placement.wake_flags & FG_WF_FORK ? KS_FORK : placement.wake_flags & FG_WF_EXEC ? KS_EXEC :
 									    KS_WAKE;
-	ks_call_if(placing, &placement);
+	ks_show_if(placing, &placement);
 	probes = 0;
 	group_cpus = 0;
 	look = ks_look_as(looks_of(placement.kind));
@@ -226,14 +226,14 @@ static bool step_begins(struct ks_step *step, const struct rq *rq, struct task_s
 		.resched = needs_resched(rq),
 		.grouped = is_grouped(p),
 	};
-	ks_call(stepping, step);
+	ks_show(stepping, step);
 	return true;
 }
 
 static void step_ends(struct ks_step *step, const struct rq *rq)
 {
 	step->resched = needs_resched(rq);
-	ks_call_if(stepped, step);
+	ks_show_if(stepped, step);
 }
 
 static u32 fg_enqueue_flags(const struct task_struct *p, int flags)
@@ -376,9 +376,9 @@ static void watch_idle(struct rq *rq, struct task_struct *next, bool first)
 {
 	struct ks_step step = { .cpu = cpu_of(rq), .task = KS_NONE, .kind = KS_STEP_IDLE };
 
-	ks_call_if(stepping, &step);
+	ks_show_if(stepping, &step);
 	tree_idle_class.set_next_task(rq, next, first);
-	ks_call_if(stepped, &step);
+	ks_show_if(stepped, &step);
 }
 
 void ks_watch_classes(void)

@@ -42,9 +42,9 @@ static void scan_caches(struct callback_head *work)
 {
 	u32 look = ks_look_as(KS_WORK_GROUP_CPU);
 
-	ks_call_if(scanning, ks_task_number(current));
+	ks_show_if(scanning, ks_task_number(current));
 	work->func(work);
-	ks_call_if(scanned, ks_task_number(current));
+	ks_show_if(scanned, ks_task_number(current));
 	ks_look_as(look);
 }
 
