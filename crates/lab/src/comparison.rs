@@ -180,9 +180,14 @@ impl Report {
             comparison.published.retain(|row| selected.has(&row.metric));
             comparison.judge();
         }
+        self.note_on_rows();
+        self.note_on_samples(selected);
+    }
+
+    /// Notes what limits the rows: percentiles of few samples, runs that fall into two groups.
+    pub fn note_on_rows(&mut self) {
         self.note_on_percentiles();
         self.note_on_modes();
-        self.note_on_samples(selected);
     }
 
     /// Notes the selected metrics for which some pairs have no value.

@@ -205,6 +205,7 @@ pub fn compare(
     let mut report = sides.report(&plan.seeds, &results);
     let drawn = beside(py, |stop| drawn.carry_out(&plan, store.as_ref(), &stop, &listener))?;
     report.add_model(&drawn.map_err(|e| failed(e.to_string()))?);
+    report.note_on_rows();
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
     sides.add_published(&mut report).map_err(input)?;
     report.provenance = Some(sides.provenance(crate::made_by()));

@@ -287,7 +287,8 @@ fn coverage(
 
 /// The rows of a machine, by mail: what is resampled together.
 fn clusters(rows: &[ScoredRow]) -> Vec<Vec<Vec<usize>>> {
-    let mut mails: Vec<(&str, Vec<(&str, Vec<usize>)>)> = Vec::new();
+    type Machines<'a> = Vec<(&'a str, Vec<usize>)>;
+    let mut mails: Vec<(&str, Machines)> = Vec::new();
     for (i, row) in rows.iter().enumerate() {
         let mail = match mails.iter().position(|(mail, _)| *mail == row.mail) {
             Some(known) => known,

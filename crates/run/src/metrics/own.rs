@@ -193,22 +193,39 @@ mod tests {
         let run = RunMetrics { window_ns: 1_500_000_000, ..RunMetrics::default() };
         let expected = [("time_s".to_string(), "lower", 30.0), ("elapsed_s".to_string(), "lower", 1.5)];
         assert_eq!(own(w.score.clone(), vec![], &run), expected);
-        let m = Machine::symmetric(1);
+        let m = without_sources();
         assert_eq!(notes(&w, &m, &run).len(), 1);
         assert_eq!(notes(&w, &m, &RunMetrics { window_ns: 999_999_999, ..run }).len(), 2);
         assert!(notes(&workload(Score::Elapsed { parts: 1 }), &m, &RunMetrics::default()).is_empty());
     }
 
+    /// A machine none of whose figures has a source, so that nothing is said of them.
+    fn without_sources() -> Machine {
+        Machine { figures: Vec::new(), ..Machine::symmetric(1) }
+    }
+
+    #[test]
+    fn power_figures_that_all_come_from_elsewhere_are_told() {
+        let told = |machine: &Machine| notes(&workload(Score::None), machine, &RunMetrics::default()).concat();
+        assert!(told(&Machine::symmetric(1)).contains("every power figure is an estimate"));
+        let mut lent = Machine::symmetric(1);
+        for figure in &mut lent.figures {
+            figure.source = Source::Estimate("from hikey960: its cores".into());
+        }
+        assert!(told(&lent).contains("every power figure is borrowed from hikey960"));
+        assert_eq!(told(&Machine::preset("hikey960").unwrap()), "", "its operating points are published");
+    }
+
     #[test]
     fn a_machine_says_what_its_energy_leaves_out() {
-        let m = Machine { leaves_out: "memory".into(), ..Machine::symmetric(1) };
+        let m = Machine { leaves_out: "memory".into(), ..without_sources() };
         assert_eq!(notes(&workload(Score::None), &m, &RunMetrics::default()), ["energy: leaves out memory"]);
     }
 
     /// A run that ends before its tasks begin to work is not a slow run.
     #[test]
     fn a_rate_without_operations_has_a_note() {
-        let m = Machine::symmetric(1);
+        let m = without_sources();
         let (none, one) = (RunMetrics::default(), RunMetrics { ops: 1, ..RunMetrics::default() });
         for score in [Score::OpsPerSec, Score::LoopsPerMin, Score::Throughput { bytes_per_op: 5428 }] {
             assert!(notes(&workload(score.clone()), &m, &none)[0].starts_with("no operation ended"));
