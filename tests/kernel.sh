@@ -110,6 +110,11 @@ hikey960               sched-pipe:loops=500
 $shapes/clustered.toml periodic:tasks=60,duty=30,duration=0.2
 $shapes/smt.toml       periodic:tasks=300,duty=15,duration=0.1
 LINES
+	say "the same run with and without its reasons"
+	args=(run hikey960 periodic:tasks=12,duty=30,duration=0.1 --sched linux:base --format json)
+	plain=$(fairground "${args[@]}" | grep '^ *"hash"')
+	with_why=$(fairground "${args[@]}" --trace "$shapes/why.txt" --why | grep '^ *"hash"')
+	[ "$plain" = "$with_why" ] || { echo "kernel.sh: --why changes the run: $plain $with_why" >&2; exit 1; }
 	say "cargo tests that want a library"
 	FAIRGROUND_LIBKSCHED=$(library base) cargo_test --test real --test shares --test server --test lisa_like
 	FAIRGROUND_HASHED_KERNELS="$(package 6.12)=base" cargo_test --test cli event_hashes::runs_of_kernels -- --nocapture
