@@ -45,10 +45,12 @@ import sqlite3
 import sys
 
 (content,) = sqlite3.connect(sys.argv[1]).execute("SELECT content FROM results ORDER BY id LIMIT 1").fetchone()
+# A long content goes on in another page of the file, but its beginning is in one piece. A page that was split may have an old copy.
+begins = content[:64]
 with open(sys.argv[1], "r+b") as file:
-    # A long content goes on in another page of the file: its beginning is in one piece.
-    file.seek(file.read().index(content[:64]) + 32)
-    file.write(b"damage")
+    pages = file.read()
+    file.seek(0)
+    file.write(pages.replace(begins, begins[:32] + b"damage" + begins[38:]))
 END
 "$fairground" "${rows[@]}" --store "$dir/store" --format html --output "$dir/mended.html" 2>"$dir/errors"
 cmp "$dir/alone.html" "$dir/mended.html" || { echo "resume: other bytes after damage"; exit 1; }
