@@ -15,8 +15,11 @@ const HEADS: [&str; 3] = ["HEAD", "logs/HEAD", "packed-refs"];
 /// Sets the variable, and has the build script run again when HEAD moves or a source changes.
 pub fn set(workspace: &Path) {
     println!("cargo::rustc-env=FAIRGROUND_COMMIT={}", commit(workspace).unwrap_or("unknown".into()));
-    for source in SOURCES {
-        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+    // Files and not their directories: a test that writes a file beside its crate for a moment would have programs linked
+    // anew while other tests run them. Without git no commit can change: Cargo.lock stands for all.
+    let tracked = git(workspace, &[&["ls-files", "--"][..], &SOURCES].concat()).unwrap_or("Cargo.lock".into());
+    for source in tracked.lines().map(|file| workspace.join(file)).filter(|file| file.exists()) {
+        println!("cargo::rerun-if-changed={}", source.display());
     }
     for name in HEADS {
         // Cargo runs a script for ever again that names a file that is not there.
