@@ -35,7 +35,7 @@ pub struct ModelInterval {
 
 impl ModelInterval {
     /// Of the changes in each draw, percent, positive = better; `None` if there are none.
-    pub fn of(changes: &[f64]) -> Option<ModelInterval> {
+    pub fn from_changes(changes: &[f64]) -> Option<ModelInterval> {
         let mut sorted = changes.to_vec();
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
@@ -184,7 +184,7 @@ impl Report {
             for row in &mut comparison.rows {
                 let changes: Vec<f64> =
                     draws.iter().filter_map(|drawn| drawn.change_pct(test, &row.metric.name)).collect();
-                row.model = ModelInterval::of(&changes);
+                row.model = ModelInterval::from_changes(&changes);
             }
         }
         let base = self.comparisons.first().map(|comparison| comparison.base.name.clone());
@@ -215,19 +215,19 @@ mod tests {
         assert_eq!(quantile(&[7.0], 0.5), Some(7.0));
         assert_eq!(quantile(&[], 0.5), None);
         assert!((quantile(&values(24), 0.05).unwrap() - 1.25).abs() < 1e-12);
-        let interval = |n: usize| ModelInterval::of(&values(n)).unwrap().ci90;
+        let interval = |n: usize| ModelInterval::from_changes(&values(n)).unwrap().ci90;
         assert_eq!((interval(18), interval(19)), (None, Some([1.0, 19.0])));
     }
 
     #[test]
     fn words_say_in_how_many_draws_the_sign_holds() {
-        let words = |changes: &[f64]| ModelInterval::of(changes).unwrap().words();
+        let words = |changes: &[f64]| ModelInterval::from_changes(changes).unwrap().words();
         assert_eq!(words(&[1.0, 2.0, 3.0]), "better in all draws");
         assert_eq!(words(&[1.0, 2.0, -3.0]), "better in 67 % of draws");
         assert_eq!(words(&[-1.0, -2.0, 3.0, -4.0]), "worse in 75 % of draws");
         assert_eq!(words(&[0.0, 0.0]), "same in all draws");
         assert_eq!(words(&[0.0, 0.0, 0.0, 1.0]), "better in 25 % of draws");
-        assert_eq!(ModelInterval::of(&[]), None);
+        assert_eq!(ModelInterval::from_changes(&[]), None);
     }
 
     #[test]

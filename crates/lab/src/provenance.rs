@@ -70,7 +70,7 @@ struct SideProvenance {
 pub struct Figures {
     /// With a published or measured source.
     pub sourced: usize,
-    /// Estimated.
+    /// With an estimate and its reason.
     pub estimated: usize,
     /// Fitted to published baseline cells.
     pub fitted: usize,

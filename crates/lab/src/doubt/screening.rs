@@ -105,9 +105,9 @@ impl Design {
             columns.push(standardised(changes.iter().map(|(draw, _)| input.deviation(Draw(*draw))).collect()));
         }
         let target: Vec<f64> = ranks.iter().map(|rank| rank / variance.sqrt()).collect();
-        let Some(first) = Fit::of(&columns.iter().collect::<Vec<_>>(), &target) else { return screening };
+        let Some(first) = Fit::least_squares(&columns.iter().collect::<Vec<_>>(), &target) else { return screening };
         let told: Vec<usize> = (0..p).filter(|i| first.is_told(*i)).collect();
-        let again = Fit::of(&told.iter().map(|i| &columns[*i]).collect::<Vec<_>>(), &target);
+        let again = Fit::least_squares(&told.iter().map(|i| &columns[*i]).collect::<Vec<_>>(), &target);
         let mut shares: Vec<Share> =
             self.inputs.iter().map(|input| Share { figure: input.name(), share: 0.0 }).collect();
         for (i, coefficient) in told.iter().zip(again.iter().flat_map(|fit| &fit.coefficients)) {
@@ -137,7 +137,7 @@ struct Fit {
 
 impl Fit {
     /// The fit, unless there are no columns or as many as rows.
-    fn of(columns: &[&Vec<f64>], target: &[f64]) -> Option<Fit> {
+    fn least_squares(columns: &[&Vec<f64>], target: &[f64]) -> Option<Fit> {
         let (n, p) = (target.len(), columns.len());
         if p == 0 || n <= p + 1 {
             return None;

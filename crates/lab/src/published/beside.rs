@@ -21,7 +21,7 @@ pub struct PublishedBeside {
     pub id: String,
     /// Slug of the mail.
     pub mail: String,
-    /// Subject line.
+    /// Subject of the mail, as posted.
     pub subject: String,
     /// Name of the sender.
     pub author: String,
@@ -56,7 +56,7 @@ pub struct SideRun<'a> {
     pub machine: &'a str,
     /// Workload, as typed.
     pub workload: &'a str,
-    /// The experiment.
+    /// What is run: settings and scheduler are compared with those of the row.
     pub experiment: &'a Experiment,
 }
 

@@ -27,7 +27,7 @@ pub struct ScoredRow {
     pub mail: String,
     /// Machine, as the mail describes it.
     pub machine: String,
-    /// The published change.
+    /// The change that the mail prints.
     pub published_pct: f64,
     /// Its standard deviation, percentage points.
     pub sigma_pct: f64,
@@ -38,7 +38,7 @@ pub struct ScoredRow {
 /// A sample convolved with a normal distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictive {
-    /// In ascending order.
+    /// Changes, percent, in ascending order.
     sample: Vec<f64>,
     sigma: f64,
 }
@@ -83,9 +83,7 @@ impl Predictive {
             return None;
         }
         if self.sigma == 0.0 {
-            let below = (place + ROUNDING).floor();
-            let at = |k: f64| self.sample[(k as usize).clamp(1, self.sample.len()) - 1];
-            return Some(at(below) + (place - below).max(0.0) * (at(below + 1.0) - at(below)));
+            return crate::doubt::quantile(&self.sample, p);
         }
         let reach = 10.0 * self.sigma;
         let (mut lo, mut hi) = (self.sample[0] - reach, self.sample[self.sample.len() - 1] + reach);
