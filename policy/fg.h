@@ -728,6 +728,7 @@ struct fg_sys {
 #define FG_WF_SYNC 0x10
 #define FG_WF_CURRENT_CPU 0x40	/* the wakee is to run where its waker does (v6.6) */
 #define FG_WF_IRQ 0x100		/* from interrupt context */
+#define FG_WF_SUMS 0x200	/* the sums of groups are current (the caller's own) */
 
 /* Rules, named in rules.h. */
 enum fg_rule_id {

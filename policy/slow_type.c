@@ -155,26 +155,64 @@ global_func noinline u32 group_fits(const struct select_ctx *s frame_arg, const 
 	return 0;
 }
 
+#ifdef __bpf__
+/* A live kernel has no caller that keeps sums. */
+static u32 sums_are_of_group(const struct select_ctx *s, const struct fg_group *g)
+{
+	return 0;
+}
+#else
+/* The sums that the caller keeps of g are what a look at each CPU would give: of a new p, which is in none of them. */
+static u32 sums_are_of_group(const struct select_ctx *s, const struct fg_group *g)
+{
+	if (!g->sums || !(s->w->flags & FG_WF_SUMS) || !is_detached(s->p) || s->p->on_rq)
+		return 0;
+	if (!feat(s->sys, FG_LB_P05) || !feat(s->sys, FG_LB_P06))
+		return 0;
+	return !feat(s->sys, FG_FIG_ALLOWED) || mask_subset(&g->span, &s->p->allowed, s->sys->nr_cpus);
+}
+#endif
+
+static void take_sums(const struct select_ctx *s, const struct fg_group *g, struct sg_stats *st)
+{
+	st->load = g->sums->load;
+	st->util = g->sums->util;
+	st->runnable = g->sums->runnable;
+	st->nr = g->sums->nr;
+	st->idle_cpus = g->sums->idle_cpus;
+	s->v->group_cpus += g->weight;
+}
+
+static noinline void look_at_cpus(const struct select_ctx *s, const struct fg_group *g, struct sg_stats *st)
+{
+	u32 cpu;
+
+	st->load = 0;
+	st->util = 0;
+	st->runnable = 0;
+	st->nr = 0;
+	st->idle_cpus = 0;
+	for_every_cpu(cpu, &g->span, s->sys->nr_cpus)
+	{
+		if (!group_cpu_counts(s, cpu))
+			continue;
+		st->idle_cpus += add_cpu_stats(s, cpu_rq(s->sys, cpu), st);
+		s->v->group_cpus++;
+	}
+}
+
 /* Fills rank in; the type once more. */
 global_func noinline u32 update_sg_wakeup_stats(const struct select_ctx *s frame_arg,
 						const struct fg_domain *sd state_arg,
 						const struct fg_group *g state_arg, struct sg_rank *rank frame_arg)
 {
 	struct sg_stats st;
-	u32 cpu, busy;
+	u32 busy;
 
-	st.load = 0;
-	st.util = 0;
-	st.runnable = 0;
-	st.nr = 0;
-	st.idle_cpus = 0;
-	for_every_cpu(cpu, &g->span, s->sys->nr_cpus)
-	{
-		if (!group_cpu_counts(s, cpu))
-			continue;
-		st.idle_cpus += add_cpu_stats(s, cpu_rq(s->sys, cpu), &st);
-		s->v->group_cpus++;
-	}
+	if (sums_are_of_group(s, g))
+		take_sums(s, g, &st);
+	else
+		look_at_cpus(s, g, &st);
 
 	/* Those of the whole group, whichever CPUs count. */
 	st.capacity = nonzero(g->capacity);

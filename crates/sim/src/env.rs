@@ -277,6 +277,8 @@ impl Env {
         let (at, price) = self.unit_prices[kind as usize];
         let ns = match n {
             1 if at == view.speed_q20 => price,
+            // A charge of nothing to another CPU counts as one: that CPU settles.
+            0 if cpu == self.cpu => return 0,
             n => return self.charge_several(cpu, kind, n),
         };
         if cpu != self.cpu && view.charged_ns == 0 {
@@ -292,7 +294,6 @@ impl Env {
     fn charge_several(&mut self, cpu: CpuId, kind: SoftCost, n: u32) -> u64 {
         let ns = match n {
             1 => self.new_unit_price(cpu, kind),
-            0 => 0,
             n => self.price(cpu, kind, n),
         };
         let view = &mut self.cpus[cpu as usize];

@@ -45,7 +45,11 @@ impl Fair {
 
     fn select_fair(&mut self, env: &mut Env, task: TaskId, flags: u32, current: Option<TaskId>) -> FgVerdict {
         let here = self.sim.here;
-        let args = WakeArgs { current, now: env.clock(here), this_cpu: here, flags };
+        let sums = match flags & FG_WF_FORK {
+            0 => 0,
+            _ => self.queues.world.renew_sums_for_fork(here as usize),
+        };
+        let args = WakeArgs { current, now: env.clock(here), this_cpu: here, flags: flags | sums };
         let mut why = env.wants_reasons().then(|| why::take(&mut self.why));
         let verdict = self.queues.world.select(task, &args, why.as_deref_mut());
         if let Some(why) = why {

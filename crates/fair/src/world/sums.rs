@@ -224,6 +224,7 @@ mod tests {
     use fairground_machine::{Cluster, Machine};
     use fairground_sim::{draw, Purpose};
 
+    use super::super::wake::WakeArgs;
     use super::*;
     use crate::topology::Topology;
     use crate::{Features, Options};
@@ -380,6 +381,48 @@ mod tests {
         let rare = [clamped, squeezed, asymmetric];
         assert!(moves > 4_000 && large > 10_000 && rare.iter().all(|n| *n > 1_000), "{met:?}");
         assert!(squeezed < large / 2, "{met:?}");
+    }
+
+    /// The placement of a new task from some CPU, by the sums or not; its result.
+    fn fork(world: &mut World, dice: &mut Dice, by_sums: bool) -> [u64; 5] {
+        let cpu = dice.below(world.cpus.len() as u64) as usize;
+        let mut allowed = CpuMask::first_n(world.cpus.len());
+        if dice.below(4) == 0 {
+            (0..world.cpus.len() as u32).filter(|_| dice.below(3) == 0).for_each(|cpu| allowed.clear(cpu));
+            allowed.set(cpu as CpuId);
+        }
+        world.tasks.grow_to(0);
+        let (flags, weight) = (FG_TASK_NEW, super::super::weight_of_nice(0));
+        let nr_allowed = allowed.count() as u32;
+        *world.task_mut(0) = FgTask { cpu: cpu as i32, flags, weight, allowed, nr_allowed, ..FgTask::zeroed() };
+        let sums = if by_sums { world.renew_sums_for_fork(cpu) } else { 0 };
+        let args = WakeArgs { current: None, now: 0, this_cpu: cpu as CpuId, flags: FG_WF_FORK | sums };
+        let FgVerdict { cpu, rule, probes, group_cpus, writes, .. } = world.select(0, &args, None);
+        [cpu as u64, rule.into(), probes.into(), group_cpus.into(), writes.into()]
+    }
+
+    #[test]
+    fn a_new_task_is_placed_the_same_by_sums_that_are_kept_and_without() {
+        for (machine, scheduler) in [
+            ("kunpeng920", "v6.12"),
+            ("thunderx2-224", "v5.11"),
+            ("two capacities", "v6.12"),
+            ("one cache", "v7.3"),
+            ("kunpeng920", "v5.4"),
+        ] {
+            let (mut keeps, mut looks) = (world(machine, scheduler), world(machine, scheduler));
+            let mut moved = 0;
+            for round in 0..1_000 {
+                for change in 0..draw(round, Purpose::Program, 0, 1) % 6 {
+                    disturb(&mut keeps, &mut Dice(round, 100 * change));
+                    disturb(&mut looks, &mut Dice(round, 100 * change));
+                }
+                let seen = fork(&mut keeps, &mut Dice(round, 1_000), true);
+                assert_eq!(seen, fork(&mut looks, &mut Dice(round, 1_000), false), "{machine} {scheduler} {round}");
+                moved += u64::from(seen[0] as i32 != keeps.task(0).cpu);
+            }
+            assert!(moved > 100, "{machine} {scheduler}: {moved}");
+        }
     }
 
     #[test]

@@ -24,6 +24,13 @@ impl World {
         verdict
     }
 
+    /// Makes the sums of all groups current for the placement of a new task from `cpu`; returns the flag that says so.
+    pub fn renew_sums_for_fork(&mut self, cpu: usize) -> u32 {
+        let Some(top) = self.chain(cpu).last().copied() else { return 0 };
+        self.renew_sums(top);
+        FG_WF_SUMS
+    }
+
     /// Writes the state changes of a verdict. `scan_ns`: how long the timed scan took.
     pub fn commit(&mut self, task: u32, wake: &WakeArgs, verdict: &FgVerdict, scan_ns: u64) {
         let args = self.wake(wake);
