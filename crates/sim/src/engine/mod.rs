@@ -478,7 +478,7 @@ impl Engine {
     fn instant(&mut self) {
         let (mut events, mut rescheds) = (0, 0);
         loop {
-            while self.queue.next_time() == Some(self.now) {
+            while self.queue.is_due(self.now) {
                 let what = self.queue.pop();
                 if self.is_large {
                     self.foresee();
@@ -499,7 +499,7 @@ impl Engine {
                     return;
                 }
             }
-            if self.queue.next_time() != Some(self.now) {
+            if !self.queue.is_due(self.now) {
                 break;
             }
         }

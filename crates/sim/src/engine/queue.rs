@@ -78,45 +78,61 @@ impl EngineEvent {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    time: Time,
-    /// Class in the top byte, sequence below: 2^56 events are out of reach.
-    key: u64,
-    what: EngineEvent,
-}
+/// Bits of a key: the class, the number of the push, and where the event is kept. A run has [`MAX_TASKS`] timers and a few
+/// events of each CPU at most, and 2^39 pushes are out of reach.
+///
+/// [`MAX_TASKS`]: fairground_workload::MAX_TASKS
+const CLASS_SHIFT: u32 = 61;
+const SEQUENCE_SHIFT: u32 = 22;
+const SLOT_MASK: u64 = (1 << SEQUENCE_SHIFT) - 1;
+const _: () = assert!(fairground_workload::MAX_TASKS < SLOT_MASK / 2);
+
+/// Time and key of an event as one number, which is its rank: the host cannot predict which of two comes first, so a branch
+/// costs more than the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
 
 impl Entry {
-    const NEVER: Entry = Entry { time: Time::MAX, key: u64::MAX, what: EngineEvent::Start };
+    const NEVER: Entry = Entry(u128::MAX);
 
-    /// Time and key as one number: the host cannot predict which of two comes first, so a branch costs more than the
-    /// comparison.
+    /// Kept nowhere yet.
     #[inline(always)]
-    fn rank(&self) -> u128 {
-        u128::from(self.time) << 64 | u128::from(self.key)
+    fn new(time: Time, class: u64, sequence: u64) -> Entry {
+        Entry(u128::from(time) << 64 | u128::from(class << CLASS_SHIFT | sequence << SEQUENCE_SHIFT))
+    }
+
+    /// By its key alone: no class is that high.
+    #[inline(always)]
+    fn is_never(self) -> bool {
+        self.0 as u64 == u64::MAX
     }
 
     #[inline(always)]
-    fn is_never(&self) -> bool {
-        self.key == u64::MAX
+    fn time(self) -> Time {
+        (self.0 >> 64) as Time
+    }
+
+    #[inline(always)]
+    fn slot(self) -> usize {
+        (self.0 as u64 & SLOT_MASK) as usize
     }
 }
 
 /// Children of an entry: half the levels of a binary heap, and the comparisons on one level do not wait for each other.
 const ARITY: usize = 4;
 
-/// The children of one entry, side by side in two cache lines.
+/// The children of one entry: a cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(128))]
+#[repr(align(64))]
 struct Children([Entry; ARITY]);
 
 impl Children {
     const NONE: Children = Children([Entry::NEVER; ARITY]);
 
-    /// Which of them comes first, and its rank.
+    /// Which of them comes first, and that one.
     #[inline(always)]
-    fn first(&self) -> (usize, u128) {
-        let [a, b, c, d] = self.0.each_ref().map(Entry::rank);
+    fn first(&self) -> (usize, Entry) {
+        let [a, b, c, d] = self.0;
         let left = if b < a { (1, b) } else { (0, a) };
         let right = if d < c { (3, d) } else { (2, c) };
         if right.1 < left.1 {
@@ -127,32 +143,46 @@ impl Children {
     }
 }
 
-/// A heap whose root has the number 0 and entry i the children [`ARITY`] x i + 1 and following; before it one entry that
+/// A heap whose root has the number 0 and entry i the children [`ARITY`] x i + 1 and following; before it one event that
 /// comes first.
 ///
 /// Most events beget one that comes before all others: that never enters the heap. The place of a root that was taken
 /// stays open until the next push into the heap, which goes there and sinks; or until the next root is asked for, and
-/// then the last entry is moved up.
+/// then the last entry is moved up. Events lie beside the heap, so that its levels are few cache lines.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// Comes before all of the heap; [`Entry::NEVER`]: the root does.
     front: Entry,
+    front_event: EngineEvent,
     root: Entry,
     /// Whether the root was taken and its place is open.
     open: bool,
-    /// The rank of the first entry of the heap, of what is below an open root.
-    least: u128,
+    /// The first entry of the heap, of what is below an open root.
+    least: Entry,
     /// By entry; the last ones end with [`Entry::NEVER`].
     children: Vec<Children>,
     /// Entries of the heap, an open root included.
     len: usize,
+    /// The events of the heap, by slot, and the slots that are free.
+    events: Vec<EngineEvent>,
+    free: Vec<u32>,
     seq: u64,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        let (front, root) = (Entry::NEVER, Entry::NEVER);
-        Queue { front, root, open: false, least: root.rank(), children: Vec::new(), len: 0, seq: 0 }
+        Queue {
+            front: Entry::NEVER,
+            front_event: EngineEvent::Start,
+            root: Entry::NEVER,
+            open: false,
+            least: Entry::NEVER,
+            children: Vec::new(),
+            len: 0,
+            events: Vec::new(),
+            free: Vec::new(),
+            seq: 0,
+        }
     }
 }
 
@@ -161,73 +191,95 @@ impl Queue {
     #[inline(always)]
     pub(crate) fn push(&mut self, time: Time, what: EngineEvent) {
         self.seq += 1;
-        let entry = Entry { time, key: what.class() << 56 | self.seq, what };
-        let rank = entry.rank();
-        if rank >= self.least || rank >= self.front.rank() {
-            return self.put_into_heap(entry);
+        let entry = Entry::new(time, what.class(), self.seq);
+        if entry >= self.least || entry >= self.front {
+            return self.put_into_heap(entry, what);
         }
-        let later = std::mem::replace(&mut self.front, entry);
+        let (later, event) = (self.front, self.front_event);
+        (self.front, self.front_event) = (entry, what);
         if !later.is_never() {
-            self.put_into_heap(later);
+            self.put_into_heap(later, event);
         }
     }
 
     /// Replaces entries by others of the same class, at the same times and in the same order.
     pub(crate) fn replace(&mut self, with: impl Fn(EngineEvent) -> EngineEvent) {
-        self.front.what = with(self.front.what);
-        self.root.what = with(self.root.what);
-        self.children.iter_mut().flat_map(|of| &mut of.0).for_each(|entry| entry.what = with(entry.what));
+        self.front_event = with(self.front_event);
+        self.events.iter_mut().for_each(|event| *event = with(*event));
     }
 
     #[inline]
     pub(crate) fn next_time(&mut self) -> Option<Time> {
+        let first = self.first();
+        (!first.is_never()).then_some(first.time())
+    }
+
+    /// Whether the next event comes at `now`, which is less than [`Time::MAX`].
+    #[inline]
+    pub(crate) fn is_due(&mut self, now: Time) -> bool {
+        self.first().time() == now
+    }
+
+    #[inline]
+    fn first(&mut self) -> Entry {
         if !self.front.is_never() {
-            return Some(self.front.time);
+            return self.front;
         }
         if self.open {
             self.close();
         }
-        (self.len > 0).then_some(self.root.time)
+        self.root
     }
 
     /// The event whose time [`Queue::next_time`] returned.
     #[inline]
     pub(crate) fn pop(&mut self) -> EngineEvent {
         if !self.front.is_never() {
-            return std::mem::replace(&mut self.front, Entry::NEVER).what;
+            self.front = Entry::NEVER;
+            return self.front_event;
         }
         debug_assert!(!self.open && self.len > 0);
         self.open = true;
-        self.least = self.children.first().map_or(u128::MAX, |of_root| of_root.first().1);
-        self.root.what
+        self.least = self.children.first().map_or(Entry::NEVER, |of_root| of_root.first().1);
+        let slot = self.root.slot();
+        self.free.push(slot as u32);
+        self.events[slot]
     }
 
     /// When something comes after the event just taken; [`Time::MAX`]: never.
     #[inline]
     pub(crate) fn next_of_others(&self) -> Time {
-        self.front.time.min((self.least >> 64) as Time)
+        self.front.min(self.least).time()
     }
 
     /// What comes next after the event just taken, unless something is pushed that comes before it.
     pub(crate) fn likely_next(&self) -> Option<EngineEvent> {
         if !self.front.is_never() {
-            return Some(self.front.what);
+            return Some(self.front_event);
         }
-        if !self.open {
-            return (self.len > 0).then_some(self.root.what);
-        }
-        let Children(entries) = self.children.first()?;
-        entries.iter().min_by_key(|entry| entry.rank()).filter(|entry| !entry.is_never()).map(|entry| entry.what)
+        (!self.least.is_never()).then(|| self.events[self.least.slot()])
     }
 
     #[inline(never)]
-    fn put_into_heap(&mut self, entry: Entry) {
+    fn put_into_heap(&mut self, entry: Entry, what: EngineEvent) {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.events[slot as usize] = what;
+                slot
+            }
+            None => {
+                self.events.push(what);
+                self.events.len() as u32 - 1
+            }
+        };
+        debug_assert!(u64::from(slot) <= SLOT_MASK);
+        let entry = Entry(entry.0 | u128::from(slot));
         if std::mem::take(&mut self.open) {
             self.sink(entry);
         } else {
             self.rise(entry);
         }
-        self.least = self.root.rank();
+        self.least = self.root;
     }
 
     /// Fills the open root.
@@ -245,7 +297,7 @@ impl Queue {
             }
             self.sink(entry);
         }
-        self.least = self.root.rank();
+        self.least = self.root;
     }
 
     #[inline]
@@ -258,13 +310,12 @@ impl Queue {
 
     /// Puts `entry` at the root, or below those that come before it.
     fn sink(&mut self, entry: Entry) {
-        let (mut at, rank) = (0, entry.rank());
+        let mut at = 0;
         while let Some(of) = self.children.get(at) {
-            let (child, least) = of.first();
-            if rank < least {
+            let (child, first) = of.first();
+            if entry < first {
                 break;
             }
-            let first = of.0[child];
             *self.place(at) = first;
             at = ARITY * at + 1 + child;
         }
@@ -273,7 +324,7 @@ impl Queue {
 
     /// Puts `entry` into a new last place, or above those that come after it.
     fn rise(&mut self, entry: Entry) {
-        let (mut at, rank) = (self.len, entry.rank());
+        let mut at = self.len;
         self.len += 1;
         if at % ARITY == 1 {
             self.children.push(Children::NONE);
@@ -281,7 +332,7 @@ impl Queue {
         while at > 0 {
             let parent = (at - 1) / ARITY;
             let above = *self.place(parent);
-            if above.rank() < rank {
+            if above < entry {
                 break;
             }
             *self.place(at) = above;
