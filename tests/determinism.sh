@@ -136,6 +136,13 @@ for jobs in 2 8; do
 	same "reproduce from its store, --jobs $jobs" "$one" "$("$release" "${args[@]}" --store "$dir/store-$jobs" --jobs 1)"
 done
 
+# Over draws, at once and with draws added to those of a store.
+args=(reproduce all --quick --row hikey960/sched-pipe/ops --format json)
+one=$("$release" "${args[@]}" --doubt 4 --no-store --jobs 1)
+same "reproduce --doubt, --jobs 1 and 8" "$one" "$("$debug" "${args[@]}" --doubt 4 --no-store --jobs 8)"
+"$debug" "${args[@]}" --doubt 2 --store "$dir/drawn" >/dev/null
+same "reproduce --doubt resumed" "$one" "$("$release" "${args[@]}" --doubt 4 --store "$dir/drawn")"
+
 # This machine, where it shows itself.
 if [ -e /sys/devices/system/cpu/online ]; then
 	first=$("$release" machine capture 2>/dev/null)

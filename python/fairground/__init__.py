@@ -244,6 +244,7 @@ def reproduce(
     *,
     rows: str | list[str] | None = None,
     seeds: int | None = None,
+    doubt: int = 0,
     quick: bool = False,
     full_length: bool = False,
     attribute_costs: bool = False,
@@ -262,6 +263,9 @@ def reproduce(
         Only the rows with one of these in their ids, e.g. ``"hackbench"``.
     seeds : int, optional
         Pairs of runs per row; rows are scored from 8 on. Default: 8, or as many as a row needs.
+    doubt : int
+        Draws of the figures in doubt on which both sides of each row are run too, each with a seed of its own; 19 at least
+        for a 90 % interval.
     quick : bool
         A first look: 3 seeds, a quarter of each row's length; nothing is scored.
     full_length : bool
@@ -286,6 +290,7 @@ def reproduce(
         "mail": mail,
         "rows": [rows] if isinstance(rows, str) else list(rows or []),
         "seeds": seeds,
+        "doubt": doubt,
         "quick": quick,
         "full_length": full_length,
         "attribute_costs": attribute_costs,

@@ -86,6 +86,7 @@ class _ReproduceOptions(TypedDict):
     mail: str
     rows: list[str]
     seeds: int | None
+    doubt: int
     quick: bool
     full_length: bool
     attribute_costs: bool

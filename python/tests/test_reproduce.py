@@ -26,12 +26,23 @@ def test_rows_are_those_of_the_command(command, tmp_path):
     assert not ours.failed and any(store.iterdir())
 
 
+def test_rows_over_draws_are_those_of_the_command(command, tmp_path):
+    store = tmp_path / "store"
+    ours = fg.reproduce("asym-prev-first", rows="hikey/sched-pipe/ops", quick=True, doubt=19, store=store)
+    words = [command, "reproduce", "asym-prev-first", "--row", "hikey/sched-pipe/ops", "--quick", "--doubt", "19"]
+    printed = subprocess.run([*words, "--store", str(store)], check=True, capture_output=True, text=True)
+    assert without_command(str(ours)) == without_command(printed.stdout)
+    row = ours.table.to_pandas().iloc[0]
+    assert row.model_draws == 19 and row.model_ci90_lo <= row.model_median_pct <= row.model_ci90_hi
+
+
 @pytest.mark.parametrize(
     "given, words",
     [
         ({"mail": "999"}, "999"),
         ({"mail": "asym-prev-first", "rows": "nothing-like-it"}, "no published row"),
         ({"mail": "asym-prev-first", "seeds": 0}, "1000000"),
+        ({"mail": "asym-prev-first", "doubt": -1}, "100000"),
         ({"mail": "asym-prev-first", "quick": True, "seeds": 3}, "quick"),
         ({"mail": "asym-prev-first", "jobs": -1}, "jobs"),
     ],

@@ -6,9 +6,11 @@
 
 pub mod screening;
 
+use std::sync::Arc;
+
 use fairground_run::batch::{BatchError, Plan, RunReport};
-use fairground_run::executor::{Asked, Executor, ProgressListener};
-use fairground_run::experiment::Stop;
+use fairground_run::executor::{Asked, Executor, Outcomes, ProgressListener};
+use fairground_run::experiment::{Experiment, Stop};
 use fairground_run::metrics::Better;
 use fairground_run::run_config::RunConfig;
 use fairground_run::store::Store;
@@ -23,6 +25,8 @@ use crate::sides::Sides;
 pub struct ModelInterval {
     /// Median of the changes, percent, positive = better.
     pub median_pct: f64,
+    /// From the 25 to the 75 % quantile; `None` below 3 draws.
+    pub ci50: Option<[f64; 2]>,
     /// From the 5 to the 95 % quantile; `None` below 19 draws.
     pub ci90: Option<[f64; 2]>,
     /// Share of draws in which test is better than base, 0 to 1.
@@ -40,9 +44,11 @@ impl ModelInterval {
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
         let share = |is: fn(f64) -> bool| sorted.iter().filter(|pct| is(**pct)).count() as f64 / n as f64;
+        let between = |lo, hi| Some([quantile(&sorted, lo)?, quantile(&sorted, hi)?]);
         Some(ModelInterval {
             median_pct: quantile(&sorted, 0.5)?,
-            ci90: quantile(&sorted, 0.05).zip(quantile(&sorted, 0.95)).map(|(lo, hi)| [lo, hi]),
+            ci50: between(0.25, 0.75),
+            ci90: between(0.05, 0.95),
             p_better: share(|pct| pct > 0.0),
             p_worse: share(|pct| pct < 0.0),
             draws: n,
@@ -85,6 +91,11 @@ pub fn change_pct(base: f64, test: f64, better: Better) -> Option<f64> {
     }
 }
 
+/// The draws 1 to `number`, each with the seed of its runs.
+pub fn draws_and_seeds(number: u64) -> impl Iterator<Item = (u64, u64)> {
+    (1..=number).map(|draw| (draw, draw))
+}
+
 /// The sides of a comparison on draws of the figures in doubt.
 pub struct Draws {
     /// Number of the draw, seed of its runs, and the sides on it.
@@ -125,25 +136,37 @@ impl Draws {
             };
             return self.drawn.into_iter().map(twice).collect();
         }
-        let mut executor = Executor::default();
-        let mut ask = |(draw, seed, sides): (u64, u64, Sides)| {
-            let asked = sides.experiments.iter().map(|experiment| executor.ask(experiment, 0, &[seed])).collect();
-            (draw, seed, asked)
-        };
-        let asked: Vec<(u64, u64, Vec<Asked>)> = self.drawn.into_iter().map(&mut ask).collect();
-        if asked.is_empty() {
+        let (mut executor, mut asked) = (Executor::default(), AskedDraws::default());
+        for (draw, seed, sides) in &self.drawn {
+            asked.ask(&mut executor, (*draw, *seed), &sides.experiments);
+        }
+        if asked.0.is_empty() {
             return Ok(Vec::new());
         }
-        let outcomes = executor.carry_out(store, plan.jobs, stop, report)?;
-        let of_draw = |(draw, seed, asked): (u64, u64, Vec<Asked>)| {
-            let runs = asked.into_iter().flat_map(|asked| outcomes.of(asked)).collect();
-            DrawnRuns { draw, seed, runs }
-        };
-        Ok(asked.into_iter().map(of_draw).collect())
+        Ok(asked.runs(&executor.carry_out(store, plan.jobs, stop, report)?))
+    }
+}
+
+/// Runs on draws that an executor was asked for: number of the draw, seed of its runs, and one column of each side.
+#[derive(Default)]
+pub struct AskedDraws(Vec<(u64, u64, Vec<Asked>)>);
+
+impl AskedDraws {
+    /// Asks for one run of each of `sides`, which are on this draw, the base first.
+    pub fn ask(&mut self, executor: &mut Executor, (draw, seed): (u64, u64), sides: &[Arc<Experiment>]) {
+        let asked = sides.iter().map(|experiment| executor.ask(experiment, 0, &[seed])).collect();
+        self.0.push((draw, seed, asked));
+    }
+
+    /// The runs of each draw, in the order in which they were asked for.
+    pub fn runs(&self, outcomes: &Outcomes) -> Vec<DrawnRuns> {
+        let runs = |asked: &[Asked]| asked.iter().flat_map(|asked| outcomes.of(*asked)).collect();
+        self.0.iter().map(|(draw, seed, asked)| DrawnRuns { draw: *draw, seed: *seed, runs: runs(asked) }).collect()
     }
 }
 
 /// The runs of all sides on one draw, the base first.
+#[derive(Clone, Debug)]
 pub struct DrawnRuns {
     /// Number of the draw.
     pub draw: u64,
@@ -165,6 +188,11 @@ impl DrawnRuns {
     }
 }
 
+/// The changes of a metric from base to the side at `test`, percent, positive = better, of those draws that have one.
+pub fn changes_pct(draws: &[DrawnRuns], test: usize, metric: &str) -> Vec<f64> {
+    draws.iter().filter_map(|drawn| drawn.change_pct(test, metric)).collect()
+}
+
 impl Report {
     /// Adds to each comparison which figures carry the doubt of its first metric, by these runs of a screening.
     pub fn add_screening(&mut self, design: &Design, draws: &[DrawnRuns]) {
@@ -182,9 +210,7 @@ impl Report {
         let sides: Vec<String> = self.comparisons.iter().map(|comparison| comparison.test.name.clone()).collect();
         for (comparison, test) in self.comparisons.iter_mut().zip(1..) {
             for row in &mut comparison.rows {
-                let changes: Vec<f64> =
-                    draws.iter().filter_map(|drawn| drawn.change_pct(test, &row.metric.name)).collect();
-                row.model = ModelInterval::from_changes(&changes);
+                row.model = ModelInterval::from_changes(&changes_pct(draws, test, &row.metric.name));
             }
         }
         let base = self.comparisons.first().map(|comparison| comparison.base.name.clone());
@@ -217,6 +243,8 @@ mod tests {
         assert!((quantile(&values(24), 0.05).unwrap() - 1.25).abs() < 1e-12);
         let interval = |n: usize| ModelInterval::from_changes(&values(n)).unwrap().ci90;
         assert_eq!((interval(18), interval(19)), (None, Some([1.0, 19.0])));
+        let half = |n: usize| ModelInterval::from_changes(&values(n)).unwrap().ci50;
+        assert_eq!((half(2), half(3), half(19)), (None, Some([1.0, 3.0]), Some([5.0, 15.0])));
     }
 
     #[test]

@@ -257,30 +257,40 @@ pub struct RowsProvenance {
     by: MadeBy,
     /// Name, hash and figures of the machines of the rows that are run.
     machines: Vec<(String, String, Figures)>,
+    /// Draws of the figures in doubt on which rows were run too.
+    draws: u64,
 }
 
 impl RowsProvenance {
-    /// The provenance of rows of these mails. A machine that does not load is left out: its rows are not run either.
-    pub fn new(by: MadeBy, mails: &[Mail]) -> RowsProvenance {
+    /// The provenance of rows of these mails, run on this number of draws too. A machine that does not load is left out: its
+    /// rows are not run either.
+    pub fn new(by: MadeBy, mails: &[Mail], draws: u64) -> RowsProvenance {
         let runs = mails.iter().flat_map(|mail| &mail.rows).filter_map(|row| row.run.as_ref());
         let names: BTreeSet<&str> = runs.map(|run| MachineSpec::parse(&run.machine).name).collect();
         let found = names.into_iter().filter_map(|name| {
             let machine = Machine::find(name).ok()?;
             Some((name.to_owned(), key::machine_hash(&machine), Figures::count(&machine)))
         });
-        RowsProvenance { by, machines: found.collect() }
+        RowsProvenance { by, machines: found.collect(), draws }
     }
 
     /// Names of the columns of comma-separated values.
-    pub const COLUMNS: [&str; 4] = ["version", "commit", "program_hash", "command"];
+    pub const COLUMNS: [&str; 5] = ["version", "commit", "program_hash", "command", "draws"];
 
     /// The columns of [`Self::COLUMNS`].
-    pub fn columns(&self) -> [String; 4] {
+    pub fn columns(&self) -> [String; 5] {
         let MadeBy { version, commit, program_hash, command } = &self.by;
-        [version.to_string(), commit.to_string(), program_hash.to_string(), command.clone().unwrap_or_default()]
+        [
+            version.to_string(),
+            commit.to_string(),
+            program_hash.to_string(),
+            command.clone().unwrap_or_default(),
+            self.draws.to_string(),
+        ]
     }
 
-    /// Appends a line for the program, one for the machines and one for the command, each after `prefix`.
+    /// Appends a line for the program, one for the machines, one for the draws if there are any, and one for the command,
+    /// each after `prefix`.
     pub fn text(&self, out: &mut String, prefix: &str) {
         let machine = |(name, hash, figures): &(String, String, Figures)| {
             let Figures { sourced, estimated, fitted, .. } = figures;
@@ -289,6 +299,9 @@ impl RowsProvenance {
         let machines: Vec<String> = self.machines.iter().map(machine).collect();
         let _ = writeln!(out, "{prefix}made by: {}", head(&self.by));
         let _ = writeln!(out, "{prefix}machines (figures sourced / estimated / fitted): {}", machines.join(", "));
+        if self.draws > 0 {
+            let _ = writeln!(out, "{prefix}draws of the figures in doubt: {}", self.draws);
+        }
         command(out, &self.by, prefix);
     }
 }
@@ -298,6 +311,7 @@ impl Serialize for RowsProvenance {
         let mut object = program(&self.by);
         let machine = |(name, hash, figures): &(String, String, Figures)| json!({ "name": name, "machine_hash": hash, "figures": figures });
         object.insert("machines".into(), self.machines.iter().map(machine).collect());
+        object.insert("draws".into(), self.draws.into());
         object.serialize(to)
     }
 }
@@ -447,7 +461,7 @@ mod tests {
 
     #[test]
     fn rows_have_the_machines_that_they_are_run_on() {
-        let provenance = RowsProvenance::new(by(), &[Mail::find("asym-prev-first").unwrap()]);
+        let provenance = RowsProvenance::new(by(), &[Mail::find("asym-prev-first").unwrap()], 24);
         let json = serde_json::to_value(&provenance).unwrap();
         let names: Vec<&str> = json["machines"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
         assert_eq!(names, ["hikey", "hikey960"]);

@@ -1,6 +1,6 @@
 //! Reproduction of published rows: their values, ours, and the score (design, decisions 6 and 7).
 //!
-//! `rows` has the rows, their verdicts and the hits, [`score`] the proper score; `request`, `plan` and `quick` the runs that they need; `form` and
+//! `rows` has the rows, their verdicts and the hits, [`score`] the proper score, `over_draws` the tables of both over draws; `request`, `plan` and `quick` the runs that they need; `form` and
 //! `run_modes` further figures of a row; the other modules print them.
 
 mod csv;
@@ -8,6 +8,7 @@ pub mod document;
 mod form;
 mod html;
 mod markdown;
+mod over_draws;
 mod plan;
 mod plot;
 pub mod quick;
@@ -25,8 +26,8 @@ pub use self::html::html;
 pub use self::markdown::markdown;
 pub use self::request::{PlannedRequest, Request, RequestError, Supplements};
 pub use self::rows::{
-    reproduce, runs_of, Cells, Executed, Kind, MailScore, OurFigures, PublishedFigures, ReproduceError, ReproducedRow,
-    Reproduction, Score, SCHEMA, SCORED_PAIRS_MIN,
+    reproduce, runs_of, Cells, Executed, Kind, MailScore, ModelHits, OurFigures, PublishedFigures, ReproduceError,
+    ReproducedRow, Reproduction, RowModel, Score, SCHEMA, SCORED_PAIRS_MIN,
 };
 pub use self::run_modes::{ColumnModes, RunMode, RunModes};
 pub use self::table::{json, render};

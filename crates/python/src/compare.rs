@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairground_lab::comparison::{self, Report, Row};
-use fairground_lab::doubt::Draws;
+use fairground_lab::doubt::{draws_and_seeds, Draws};
 use fairground_lab::sides::{MachineWorkload, SideSpec, Sides};
 use fairground_lab::tables::Format;
 use fairground_run::batch::Plan;
@@ -190,7 +190,7 @@ pub fn compare(
         return Err(refused("doubt draws machine and workload, and a draw is given: leave out one of the two"));
     }
     let on = |config| Sides::on(&specs, found.clone(), sched.as_deref(), &config, &workers).map_err(input);
-    let drawn = Draws::find(&config, (1..=doubt).map(|draw| (draw, draw)), on)?;
+    let drawn = Draws::find(&config, draws_and_seeds(doubt), on)?;
     let sides = on(config)?;
     let plan = Plan { scheds: specs.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
     let store = store.open()?;

@@ -1,6 +1,6 @@
 //! Reproduction of published rows.
 
-use fairground_lab::reproduce::{self, Kind, OurFigures, ReproducedRow, Request, Supplements};
+use fairground_lab::reproduce::{self, Kind, OurFigures, ReproducedRow, Request, RowModel, Supplements};
 use fairground_run::executor::Progress;
 use pyo3::prelude::*;
 
@@ -26,6 +26,7 @@ pub struct ReproduceOptions {
     mail: String,
     rows: Vec<String>,
     seeds: Option<i64>,
+    doubt: i64,
     quick: bool,
     full_length: bool,
     attribute_costs: bool,
@@ -38,6 +39,8 @@ impl ReproduceOptions {
         if seeds == Some(None) {
             return Err(refused("seeds: expected 1 to 1000000"));
         }
+        let draws = u64::try_from(self.doubt).ok().filter(|n| *n <= 100_000);
+        let draws = draws.ok_or_else(|| refused("doubt: expected 0 to 100000"))?;
         if self.quick && (self.seeds.is_some() || self.full_length) {
             return Err(refused("quick: it has its own seeds and length; leave seeds and full_length out"));
         }
@@ -50,6 +53,7 @@ impl ReproduceOptions {
             mail: self.mail,
             rows: self.rows,
             seeds: seeds.flatten(),
+            draws,
             full_length: self.full_length,
             quick: self.quick,
             supplements,
@@ -64,8 +68,11 @@ impl Reproduction {
     /// One row for each published row, with the fields of the command's csv: what it is (`mail`, `id`, `machine`,
     /// `benchmark`, `params`, `metric`, `unit`), theirs (`published_base`, `published_test`, `published_pct`,
     /// `published_sigma_pct`), ours (`base`, `test`, `improvement_pct` with its 95 % interval `ci95_lo` to `ci95_hi`, from
-    /// `n` pairs of runs), and the verdict (`kind`, `base_kind`, `test_kind`, `hit`, `why`), with a `note`. Percentages are of
-    /// base, positive is better; null: not available.
+    /// `n` pairs of runs), and the verdict (`kind`, `base_kind`, `test_kind`, `hit`, `why`), with a `note`. With `doubt` ours
+    /// over draws of the figures in doubt (`model_median_pct` with its 90 % interval `model_ci90_lo` to `model_ci90_hi`,
+    /// `model_p_better`, `model_draws`), the 90 % interval of what is predicted for theirs (`predictive_ci90_lo` to
+    /// `predictive_ci90_hi`), whether theirs is outside of it (`outside90`), and `hit_model`. Percentages are of base, positive
+    /// is better; null: not available.
     #[getter]
     fn table(&self) -> Table {
         let rows = &self.result.rows;
@@ -73,6 +80,8 @@ impl Reproduction {
         let figure = |part: fn(&ReproducedRow) -> Option<f64>| figures(rows.iter().map(part));
         let ours =
             |part: fn(&OurFigures) -> Option<f64>| figures(rows.iter().map(move |r| r.ours.as_ref().and_then(part)));
+        let model =
+            |part: fn(&RowModel) -> Option<f64>| figures(rows.iter().map(move |r| r.model.as_ref().and_then(part)));
         Table::from_columns(vec![
             ("mail", text(|r| &r.mail)),
             ("id", text(|r| &r.id)),
@@ -97,6 +106,15 @@ impl Reproduction {
             ("hit", maybe_booleans(rows.iter().map(|r| r.hit))),
             ("why", text(|r| &r.why)),
             ("note", maybe_texts(rows.iter().map(|r| r.note.as_deref()))),
+            ("model_median_pct", model(|m| Some(m.interval.median_pct))),
+            ("model_ci90_lo", model(|m| Some(m.interval.ci90?[0]))),
+            ("model_ci90_hi", model(|m| Some(m.interval.ci90?[1]))),
+            ("model_p_better", model(|m| Some(m.interval.p_better))),
+            ("model_draws", maybe_counts(rows.iter().map(|r| r.model.as_ref().map(|m| m.interval.draws as u64)))),
+            ("predictive_ci90_lo", model(|m| Some(m.predictive?.ci90?[0]))),
+            ("predictive_ci90_hi", model(|m| Some(m.predictive?.ci90?[1]))),
+            ("outside90", maybe_booleans(rows.iter().map(|r| r.model.as_ref()?.outside90))),
+            ("hit_model", maybe_booleans(rows.iter().map(|r| r.hit_model))),
         ])
     }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::comparison::{narrow, Report, Until, WidthPct};
 use fairground_lab::doubt::screening::{Design, SHORTER};
-use fairground_lab::doubt::{DrawnRuns, Draws};
+use fairground_lab::doubt::{draws_and_seeds, DrawnRuns, Draws};
 use fairground_lab::fail_if::FailIf;
 use fairground_lab::reproduce::quick::shortened;
 use fairground_lab::sides::{is_setting, Common, SideSpec, Sides};
@@ -164,7 +164,7 @@ impl Compare {
         let draws = self.draws(sides, &common)?;
         let specs = sides;
         let find = |config| Sides::find(specs, &Common { config, ..common }, &self.workers.workers());
-        let drawn = Draws::find(&common.config, (1..=draws).map(|draw| (draw, draw)), find)?;
+        let drawn = Draws::find(&common.config, draws_and_seeds(draws), find)?;
         let sides = find(common.config)?;
         sides.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         for condition in conditions {

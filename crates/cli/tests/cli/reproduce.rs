@@ -83,6 +83,70 @@ fn a_first_look_is_marked_in_every_layout() {
     refuses(&format!("{TINY} --seeds 8"), &["--quick", "--seeds"]);
 }
 
+/// The draws are those of `compare --doubt`: the same numbers, seeds and changes.
+#[test]
+fn rows_are_run_on_the_draws_of_a_comparison_and_kept_with_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let row = "reproduce asym-prev-first --quick --row hikey960/sched-pipe/ops";
+    let command = format!("{row} --store {} --format json", store.display());
+    let results = || fairground_run::store::Store::open(&store).unwrap().len().unwrap();
+    let two = json(&format!("{command} --doubt 2"));
+    assert_eq!(results(), 10, "three pairs of seeds, two pairs of draws");
+    let three = json(&format!("{command} --doubt 3"));
+    assert_eq!(results(), 12, "draws are added to those that are there");
+    let changes = |result: &serde_json::Value| result["rows"][0]["model"]["changes_pct"].as_array().unwrap().clone();
+    assert_eq!(changes(&two)[..], changes(&three)[..2]);
+    let nominal = &three["rows"][0]["ours"]["improvement_pct"];
+    assert!(changes(&three).iter().all(|change| change != nominal), "the figures are drawn: {three}");
+    let model = &three["rows"][0]["model"];
+    assert_eq!(
+        (model["draws"].as_u64(), &model["ci90"], model["ci50"].is_array()),
+        (Some(3), &serde_json::Value::Null, true)
+    );
+    assert_eq!(three["provenance"]["draws"].as_u64(), Some(3));
+    assert!(
+        three["rows"][0]["hit_model"].is_null() && three.get("coverage50").is_none(),
+        "a quick row is not scored: {three}"
+    );
+
+    let none = json(&command);
+    assert!(none["rows"][0]["model"].is_null() && none["provenance"]["draws"].as_u64() == Some(0), "{none}");
+    let seed_interval = |result: &serde_json::Value| result["rows"][0]["ours"].clone();
+    assert_eq!(seed_interval(&none), seed_interval(&three));
+
+    let row = &none["rows"][0];
+    assert_eq!(row["id"], "asym-prev-first/hikey960/sched-pipe/ops_per_sec");
+    let compared = json(&format!(
+        "compare hikey960 sched-pipe:threads,loops=12500 --base fair:v5.9 --test fair:v5.9+asym-prev-first --seeds 3 \
+         --doubt 3 --store {} --format json",
+        store.display()
+    ));
+    assert_eq!(results(), 12, "a comparison finds these runs");
+    let metric = compared["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "ops_per_sec").unwrap();
+    for key in ["median_pct", "ci50", "ci90", "p_better", "p_worse", "draws"] {
+        assert_eq!(metric["model"][key], model[key], "{key}");
+    }
+    refuses(&format!("{TINY} --doubt -1"), &["--doubt", "-1"]);
+}
+
+/// A scored row with three draws: enough for a 50 % interval, not for one of 90 %.
+#[test]
+fn a_scored_row_over_draws_is_in_the_proper_score() {
+    let command = "reproduce asym-prev-first --row hikey/sched-pipe/ops --seeds 8 --doubt 3 --no-store";
+    let result = json(&format!("{command} --format json"));
+    let (row, model) = (&result["rows"][0], &result["rows"][0]["model"]);
+    let published = row["published"]["improvement_pct"].as_f64().unwrap();
+    let [lo, hi] = [0, 1].map(|end| model["predictive"]["ci50"][end].as_f64().unwrap());
+    assert!(row["hit"].is_boolean() && row["hit_model"].is_null() && model["outside90"].is_null(), "{row}");
+    let covered = if (lo..=hi).contains(&published) { 100.0 } else { 0.0 };
+    assert_eq!(result["coverage50"]["pct"].as_f64(), Some(covered));
+    assert_eq!(result["coverage50"]["width"].as_f64(), Some(hi - lo));
+    assert_eq!((result["drawn_rows"].as_u64(), &result["coverage90"]), (Some(1), &serde_json::Value::Null));
+    assert_eq!(result["mails"][0]["crps"], result["crps"]);
+    assert!(result["crps"]["ours"].as_f64().is_some_and(|crps| crps > 0.0), "{result}");
+}
+
 #[test]
 fn results_are_kept_and_what_was_damaged_is_named_and_made_again() {
     let dir = tempfile::tempdir().unwrap();

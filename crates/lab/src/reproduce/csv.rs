@@ -4,7 +4,7 @@ use super::rows::{ReproducedRow, Reproduction};
 use super::table::word;
 use crate::provenance::RowsProvenance;
 
-const HEADER: [&str; 23] = [
+const HEADER: [&str; 38] = [
     "mail",
     "id",
     "machine",
@@ -28,6 +28,21 @@ const HEADER: [&str; 23] = [
     "hit",
     "why",
     "quick",
+    "model_median_pct",
+    "model_ci50_lo",
+    "model_ci50_hi",
+    "model_ci90_lo",
+    "model_ci90_hi",
+    "model_p_better",
+    "model_p_worse",
+    "model_draws",
+    "predictive_median_pct",
+    "predictive_ci50_lo",
+    "predictive_ci50_hi",
+    "predictive_ci90_lo",
+    "predictive_ci90_hi",
+    "outside90",
+    "hit_model",
 ];
 
 /// All rows under a line of names; ends with a newline.
@@ -47,6 +62,14 @@ fn record(row: &ReproducedRow, result: &Reproduction) -> Vec<String> {
     let truth = |x: Option<bool>| x.map_or(String::new(), |x| x.to_string());
     let (p, o) = (&row.published, row.ours.as_ref());
     let ci = |end: usize| o.and_then(|o| o.ci95).map(|ci| ci[end]);
+    let model = row.model.as_ref();
+    let over_draws = model.map(|model| model.interval);
+    let predictive = model.and_then(|model| model.predictive);
+    let ends = |interval: Option<[f64; 2]>| [0, 1].map(|end| maybe(interval.map(|interval| interval[end])));
+    let [ci50_lo, ci50_hi] = ends(over_draws.and_then(|model| model.ci50));
+    let [ci90_lo, ci90_hi] = ends(over_draws.and_then(|model| model.ci90));
+    let [predictive50_lo, predictive50_hi] = ends(predictive.and_then(|predictive| predictive.ci50));
+    let [predictive90_lo, predictive90_hi] = ends(predictive.and_then(|predictive| predictive.ci90));
     let columns = [
         row.mail.clone(),
         row.id.clone(),
@@ -71,6 +94,21 @@ fn record(row: &ReproducedRow, result: &Reproduction) -> Vec<String> {
         truth(row.hit),
         row.why.clone(),
         result.quick.clone().unwrap_or_default(),
+        maybe(over_draws.map(|model| model.median_pct)),
+        ci50_lo,
+        ci50_hi,
+        ci90_lo,
+        ci90_hi,
+        maybe(over_draws.map(|model| model.p_better)),
+        maybe(over_draws.map(|model| model.p_worse)),
+        over_draws.map_or(String::new(), |model| model.draws.to_string()),
+        maybe(predictive.map(|predictive| predictive.median_pct)),
+        predictive50_lo,
+        predictive50_hi,
+        predictive90_lo,
+        predictive90_hi,
+        truth(model.and_then(|model| model.outside90)),
+        truth(row.hit_model),
     ];
     columns.into_iter().chain(own.unwrap_or_default()).collect()
 }

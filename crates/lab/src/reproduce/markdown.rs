@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::over_draws;
 use super::rows::{Kind, MailScore, ReproducedRow, Reproduction, Score};
 use super::table::{self, maybe};
 use crate::tables::{number, percent};
@@ -43,6 +44,7 @@ pub(super) fn scoreboard(result: &Reproduction) -> String {
         let _ = writeln!(out, "| {} {}", mail.mail, score(mail.rows, &mail.score));
     }
     let _ = writeln!(out, "| all {}", score(result.rows.len(), &result.score));
+    over_draws::scoreboard(&mut out, result);
     out
 }
 
@@ -55,12 +57,25 @@ fn score(rows: usize, s: &Score) -> String {
 /// A table of the rows of a mail, with the notes that a comparison needs.
 pub(super) fn mail_table(result: &Reproduction, mail: &str) -> String {
     let mut out = quick(result);
-    out.push_str("| row | published | ours | kind | verdict |\n|---|---|---|---|---|\n");
     let rows = || result.rows.iter().filter(|row| row.mail == mail);
+    let is_drawn = rows().any(|row| row.model.is_some());
+    let head = ["row", "published", "ours", "kind", "verdict"].into_iter();
+    let head: Vec<&str> = head.chain(over_draws::ROW_HEAD.into_iter().filter(|_| is_drawn)).collect();
+    let _ = writeln!(out, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
     for row in rows() {
         let id = row.id.strip_prefix(&format!("{mail}/")).unwrap_or(&row.id);
         let (theirs, ours) = (cell(&published(row)), cell(&ours(row)));
-        let _ = writeln!(out, "| {} | {theirs} | {ours} | {} | {} |", cell(id), table::word(row.kind), verdict(row));
+        let _ = write!(out, "| {} | {theirs} | {ours} | {} | {} |", cell(id), table::word(row.kind), verdict(row));
+        if is_drawn {
+            let [ours, theirs, hit] = over_draws::row_cells(row);
+            let _ = write!(
+                out,
+                " {ours} | {} | {} |",
+                theirs.replace("OUTSIDE", "**outside**"),
+                hit.replace("NO", "**no**")
+            );
+        }
+        out.push('\n');
     }
     let mut notes = rows().filter_map(|row| Some((row, row.note.as_ref()?))).peekable();
     if notes.peek().is_some() {

@@ -11,6 +11,7 @@ use super::rows::{reproduce, runs_of, Executed, Reproduction};
 use crate::ablation::{Ablation, AblationError};
 use crate::comparison::{Report, Settings};
 use crate::cost_attribution::TERMS;
+use crate::doubt::{draws_and_seeds, AskedDraws};
 use crate::published::{Mail, PublishedRun};
 use crate::robustness::{self, Robustness};
 use crate::sensitivity::{self, PerturbedMachine, Sensitivity, SkippedFigure, Trial};
@@ -19,6 +20,7 @@ use fairground_run::experiment::Experiment;
 use fairground_run::run_config::RunConfig;
 use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::Workers;
+use fairground_sim::Config;
 
 /// The base and test columns of one run specification.
 struct PairedColumns {
@@ -39,6 +41,8 @@ impl PairedColumns {
 /// The runs of some rows.
 struct PlannedRun {
     pair: PairedColumns,
+    /// Base and test on draws of the figures in doubt.
+    drawn: AskedDraws,
     sources: Vec<Source>,
     /// The same columns without each of [`TERMS`]; `None` for a term that is absent.
     without: Vec<Option<PairedColumns>>,
@@ -64,9 +68,13 @@ pub(super) struct Planner<'a> {
     seeds: Option<u64>,
     /// Where neither the user nor the row says how many.
     default_seeds: u64,
+    /// Draws of the figures in doubt on which rows are run besides.
+    draws: u64,
     workers: &'a Workers,
     executor: Executor,
     experiments: BTreeMap<[String; 4], Arc<Experiment>>,
+    /// Of each machine, governor, workload and draw, with any scheduler.
+    drawn: BTreeMap<([String; 3], u64), Arc<Experiment>>,
     /// Warnings about machines and workloads.
     warnings: Vec<String>,
 }
@@ -92,10 +100,11 @@ impl<'a> Planner<'a> {
         supplements: &'a Supplements,
         seeds: Option<u64>,
         default_seeds: u64,
+        draws: u64,
         workers: &'a Workers,
     ) -> Planner<'a> {
-        let (executor, experiments) = Default::default();
-        Planner { supplements, seeds, default_seeds, workers, executor, experiments, warnings: Vec::new() }
+        let (executor, experiments, drawn, warnings) = Default::default();
+        Planner { supplements, seeds, default_seeds, draws, workers, executor, experiments, drawn, warnings }
     }
 
     /// Plans the rows of `mails`: everything they need, and the runs.
@@ -115,6 +124,7 @@ impl<'a> Planner<'a> {
     fn run(&mut self, spec: PublishedRun, mail: &Mail) -> Result<PlannedRun, RequestError> {
         let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
         let pair = self.request_pair(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
+        let drawn = self.request_draws(&spec, mail)?;
         let mut without = Vec::new();
         if self.supplements.attribute_costs {
             let base = &self.experiments_of(&spec)?[0];
@@ -131,7 +141,53 @@ impl<'a> Planner<'a> {
             true => Some(self.request_ablation(&spec, [&base, &test], &mail.based_on, &seeds)?),
         };
         let sources = base.machine.figures.iter().map(|f| f.source.clone()).collect();
-        Ok(PlannedRun { pair, sources, without, ablation })
+        Ok(PlannedRun { pair, drawn, sources, without, ablation })
+    }
+
+    /// Base and test on each draw, of a run that a row of both columns needs.
+    fn request_draws(&mut self, spec: &PublishedRun, mail: &Mail) -> Result<AskedDraws, RequestError> {
+        let mut asked = AskedDraws::default();
+        let mut compared = mail.rows.iter().filter(|row| row.test.is_some()).filter_map(|row| row.run.as_ref());
+        if !compared.any(|run| run.has_runs_of(spec)) {
+            return Ok(asked);
+        }
+        for (draw, seed) in draws_and_seeds(self.draws) {
+            let [(base_workload, base), (test_workload, test)] = spec.columns();
+            let sides = [
+                self.experiment_on_draw(spec, base_workload, base, draw)?,
+                self.experiment_on_draw(spec, test_workload, test, draw)?,
+            ];
+            asked.ask(&mut self.executor, (draw, seed), &sides);
+        }
+        Ok(asked)
+    }
+
+    /// One scheduler under one workload on a draw. Schedulers share the drawn machine and workload.
+    fn experiment_on_draw(
+        &mut self,
+        spec: &PublishedRun,
+        workload: &str,
+        sched: &str,
+        draw: u64,
+    ) -> Result<Arc<Experiment>, RequestError> {
+        let stated = self.experiment(spec, workload, sched)?;
+        let key = ([&spec.machine, &spec.governor, workload].map(|part: &str| part.to_owned()), draw);
+        if !self.drawn.contains_key(&key) {
+            let config =
+                RunConfig { governor: spec.governor()?, hz: Some(stated.config.hz), draw, ..RunConfig::default() };
+            let (machine, workload) = (Arc::clone(&stated.machine), Arc::clone(&stated.workload));
+            // The warnings are those of the stated one.
+            let (drawn, _) = config.experiment_of(machine, workload, stated.scheds.clone())?;
+            self.drawn.insert(key.clone(), Arc::new(drawn));
+        }
+        let drawn = &self.drawn[&key];
+        Ok(Arc::new(Experiment {
+            machine: Arc::clone(&drawn.machine),
+            workload: Arc::clone(&drawn.workload),
+            scheds: stated.scheds.clone(),
+            config: Config { draw, ..stated.config },
+            workers: self.workers.clone(),
+        }))
     }
 
     /// Base and test on experiments that `change` has changed.
@@ -315,8 +371,11 @@ impl PlannedRun {
             .ablation
             .as_ref()
             .map(|(ablation, columns)| (ablation.clone(), columns.iter().map(|asked| outcomes.of(*asked)).collect()));
+        let (mut report, drawn) = (self.pair.report(outcomes), self.drawn.runs(outcomes));
+        report.add_model(&drawn);
         Executed {
-            report: self.pair.report(outcomes),
+            report,
+            drawn,
             sources: self.sources.clone(),
             without: self.without.iter().map(|pair| pair.as_ref().map(|pair| pair.report(outcomes))).collect(),
             ablation,

@@ -30,6 +30,9 @@ pub struct Request {
     /// Pairs of runs per row. `None`: [`quick::SEEDS`] for a first look; otherwise as many as the row states, else
     /// [`SCORED_PAIRS_MIN`].
     pub seeds: Option<u64>,
+    /// Draws of the figures in doubt, from 1 on, on which base and test of each row are run besides, with one seed for each
+    /// draw; 0: none.
+    pub draws: u64,
     /// Whether every row runs at the mail's own length.
     pub full_length: bool,
     /// Whether runs are shortened for a first look ([`quick`]).
@@ -132,7 +135,7 @@ impl Request {
     pub fn ready(&self) -> Result<PlannedRequest<'_>, RequestError> {
         let mails = self.mails()?;
         let default_seeds = if self.quick { quick::SEEDS } else { SCORED_PAIRS_MIN as u64 };
-        let planner = Planner::new(&self.supplements, self.seeds, default_seeds, &self.workers);
+        let planner = Planner::new(&self.supplements, self.seeds, default_seeds, self.draws, &self.workers);
         let Planned { plan, executor, warnings } = planner.plan(&mails)?;
         Ok(PlannedRequest { request: self, mails, plan, executor, warnings })
     }
@@ -180,7 +183,8 @@ impl PlannedRequest<'_> {
         let outcomes = self.executor.carry_out(store, jobs, stop, tell)?;
         let mut result = self.plan.result(&self.mails, &outcomes)?;
         result.quick = self.request.quick.then(quick::words);
-        result.provenance = self.request.made_by.clone().map(|by| RowsProvenance::new(by, &self.mails));
+        result.provenance =
+            self.request.made_by.clone().map(|by| RowsProvenance::new(by, &self.mails, self.request.draws));
         Ok(result)
     }
 }

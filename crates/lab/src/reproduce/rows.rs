@@ -16,6 +16,9 @@
 //! both possible bases. Figures of scheduling domains ([`crate::published::DomainCheck`]) are looked up: a check, not a
 //! run.
 //!
+//! **Draws.** Rows that are also run on draws of the figures in doubt have a model interval, a hit by it, and a place in
+//! the proper score ([`super::score`]): of a scored row each draw's change is one of the sample that we predict.
+//!
 //! **Supplements.** [`Variant`]s of a test that the mail does not measure are run beside it. A row's change may be
 //! attributed to cost terms ([`crate::cost_attribution`]) and to the features that differ between base and test
 //! ([`crate::ablation`]); where the runs of a row fall into modes, [`RunModes`] shows how often each occurs.
@@ -30,9 +33,11 @@ use thiserror::Error;
 
 use super::form::{self, Variant};
 use super::run_modes::RunModes;
+use super::score::{self, Predictive, PredictiveSummary, ProperScore, ProperScores, ScoredRow};
 use crate::ablation::{Ablation, Piece};
 use crate::comparison::{Comparison, Report, Row};
 use crate::cost_attribution::{self, CostTermShare};
+use crate::doubt::{changes_pct, DrawnRuns, ModelInterval};
 use crate::provenance::RowsProvenance;
 use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, PublishedRun};
 use crate::robustness::Robustness;
@@ -41,8 +46,10 @@ use crate::sensitivity::Sensitivity;
 /// Results of one run specification.
 #[derive(Clone, Debug)]
 pub struct Executed {
-    /// Comparison of the base with the test.
+    /// Comparison of the base with the test, with the model intervals of `drawn`.
     pub report: Report,
+    /// Runs of base and test on draws of the figures in doubt; empty if not requested.
+    pub drawn: Vec<DrawnRuns>,
     /// Sources of the machine's figures.
     pub sources: Vec<Source>,
     /// The comparison without each of [`crate::cost_attribution::TERMS`], `None` for a term that is absent; empty if
@@ -76,6 +83,9 @@ pub struct Reproduction {
     /// Score of all rows.
     #[serde(flatten)]
     pub score: Score,
+    /// Coverage and CRPS of the scored rows that have draws; `None` if there are none.
+    #[serde(flatten)]
+    pub proper: Option<ProperScores>,
     /// Score of each mail.
     pub mails: Vec<MailScore>,
     /// Values that the mails give and that are not predicted.
@@ -109,6 +119,22 @@ pub struct Score {
     pub rms_ours: Option<f64>,
     /// The root mean square for a prediction of no change, over the same rows, percentage points.
     pub rms_zero: Option<f64>,
+    /// Hits by the model interval; `None` if no scored row has one of 90 %.
+    #[serde(flatten)]
+    pub model: Option<ModelHits>,
+}
+
+/// Hits by the model interval, of the scored rows that have one of 90 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelHits {
+    /// Number of these rows that are hits.
+    pub hits_model: usize,
+    /// Number of these rows.
+    pub scored_model: usize,
+    /// Number of hits among [`ModelHits::changes_model`].
+    pub hits_of_changes_model: usize,
+    /// Those of them whose published change exceeds 2 sigma.
+    pub changes_model: usize,
 }
 
 /// The score of one mail.
@@ -129,6 +155,9 @@ pub struct MailScore {
     /// Score of this mail's rows.
     #[serde(flatten)]
     pub score: Score,
+    /// Coverage and CRPS of this mail's scored rows that have draws; `None` if there are none.
+    #[serde(flatten)]
+    pub proper: Option<ProperScore>,
 }
 
 /// One published row with our result.
@@ -160,6 +189,12 @@ pub struct ReproducedRow {
     pub hit: Option<bool>,
     /// The reason for `hit`, as text.
     pub why: String,
+    /// What the change is over draws of the figures in doubt; `None` if the row was not run on draws, and if no draw has a
+    /// change in percent.
+    pub model: Option<RowModel>,
+    /// Whether the row is a hit by the rule with the median and the 90 % interval of `model` in place of our change and its
+    /// 95 % interval; `None` where it is not scored, or has no such interval.
+    pub hit_model: Option<bool>,
     /// Our change split by cost term; empty if not requested.
     pub terms: Vec<CostTermShare>,
     /// Our change split by feature; empty if not requested.
@@ -170,6 +205,22 @@ pub struct ReproducedRow {
     pub spread: Option<RunModes>,
     /// Note that a reader needs for the comparison.
     pub note: Option<String>,
+}
+
+/// A row over draws of the figures in doubt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowModel {
+    /// Median and intervals of our changes.
+    #[serde(flatten)]
+    pub interval: ModelInterval,
+    /// Our changes in the order of the draws, percent, positive = better; without draws in which ours is a change from 0, or
+    /// whose runs failed.
+    pub changes_pct: Vec<f64>,
+    /// The distribution that we predict for what the mail prints: `changes_pct` with the error of the published change.
+    /// `None` for a row that is not scored.
+    pub predictive: Option<PredictiveSummary>,
+    /// Whether the published change is outside the 90 % interval of `predictive`; `None` if there is none.
+    pub outside90: Option<bool>,
 }
 
 /// Published values of a row.
@@ -293,14 +344,18 @@ pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Resul
             notes.push(note.clone());
         }
     }
+    let requested = executed.iter().map(|(_, e)| e.drawn.len()).max().unwrap_or(0);
+    notes.extend(rows.iter().filter_map(|row| note_on_draws(row, requested)));
     for f in executed.iter().flat_map(|(_, e)| &e.report.failures) {
         notes.push(format!("FAILED: {} seed {}: {}", f.side, f.seed, f.message));
     }
     let failed = executed.iter().any(|(_, e)| !e.report.failures.is_empty());
     // A user who selects rows does not get the tables of all rows.
     let given = mails.iter().filter(|mail| mail.aside.is_empty()).flat_map(|mail| mail.given.clone()).collect();
-    let of_mail = |mail: &Mail| {
+    let proper = score::score(&rows.iter().filter_map(scored_row).collect::<Vec<_>>());
+    let score_mail = |mail: &Mail| {
         let own: Vec<&ReproducedRow> = rows.iter().filter(|row| row.mail == mail.mail).collect();
+        let of_all = proper.iter().flat_map(|proper| &proper.by_mail);
         MailScore {
             mail: mail.mail.clone(),
             number: mail.number.clone(),
@@ -309,6 +364,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Resul
             date: mail.date.to_string(),
             rows: own.len(),
             score: Score::from_rows(&own),
+            proper: of_all.clone().find(|(scored, _)| *scored == mail.mail).map(|(_, proper)| *proper),
         }
     };
     Ok(Reproduction {
@@ -316,7 +372,8 @@ pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Resul
         quick: None,
         provenance: None,
         score: Score::from_rows(&rows.iter().collect::<Vec<_>>()),
-        mails: mails.iter().filter(|mail| !mail.rows.is_empty()).map(of_mail).collect(),
+        mails: mails.iter().filter(|mail| !mail.rows.is_empty()).map(score_mail).collect(),
+        proper,
         rows,
         given,
         sweeps: Vec::new(),
@@ -340,7 +397,45 @@ impl Score {
             changes: changed.len(),
             rms_ours: rms(changes.iter().map(|(theirs, ours)| ours - theirs)),
             rms_zero: rms(changes.iter().map(|(theirs, _)| *theirs)),
+            model: ModelHits::from_rows(rows),
         }
+    }
+}
+
+impl ModelHits {
+    fn from_rows(rows: &[&ReproducedRow]) -> Option<ModelHits> {
+        let judged: Vec<(&ReproducedRow, bool)> = rows.iter().filter_map(|row| Some((*row, row.hit_model?))).collect();
+        let changed = || judged.iter().filter(|(row, _)| row.published.exceeds());
+        (!judged.is_empty()).then(|| ModelHits {
+            hits_model: judged.iter().filter(|(_, hit)| *hit).count(),
+            scored_model: judged.len(),
+            hits_of_changes_model: changed().filter(|(_, hit)| *hit).count(),
+            changes_model: changed().count(),
+        })
+    }
+}
+
+/// The row with its sample, for the proper score; `None` if it is not scored or has no sample.
+fn scored_row(row: &ReproducedRow) -> Option<ScoredRow> {
+    row.hit?;
+    Some(ScoredRow {
+        mail: row.mail.clone(),
+        machine: row.machine.clone(),
+        published_pct: row.published.improvement_pct?,
+        sigma_pct: row.published.sigma_pct,
+        draws: row.model.as_ref()?.changes_pct.clone(),
+    })
+}
+
+/// What the proper score leaves out of a scored row that was to run on `requested` draws.
+fn note_on_draws(row: &ReproducedRow, requested: usize) -> Option<String> {
+    row.hit.filter(|_| requested > 0)?;
+    let draws = row.model.as_ref().map_or(0, |model| model.changes_pct.len());
+    let why = format!("{}: {draws} of {requested} draws have a change in percent", row.id);
+    match &row.model {
+        None => Some(format!("{why}: the row is not in coverage and CRPS")),
+        Some(model) if draws < requested && model.outside90.is_none() => Some(format!("{why}: no 90 % interval")),
+        Some(_) => None,
     }
 }
 
@@ -379,9 +474,26 @@ fn reproduce_row(
         (Some(executed), Some(ours)) => split(executed, ours),
         _ => Default::default(),
     };
+    let drawn = executed.map_or(&[][..], |executed| &executed.drawn);
+    let model = ours.filter(|_| row.test.is_some()).and_then(|ours| row_model(row, ours, drawn, hit.is_some()));
+    let hit_model = hit.and(model.as_ref()).and_then(|model| judge_model(row, &model.interval));
     let ours = ours.map(|ours| our_figures(row, ours));
     let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
-    Ok(ReproducedRow { ours, terms, features, spread, ..shown })
+    Ok(ReproducedRow { ours, model, hit_model, terms, features, spread, ..shown })
+}
+
+/// The row over its draws; `None` if no draw has a change in percent.
+fn row_model(row: &PublishedRow, ours: &Row, drawn: &[DrawnRuns], is_scored: bool) -> Option<RowModel> {
+    let changes_pct = changes_pct(drawn, 1, &ours.metric.name);
+    let published = row.improvement_pct().filter(|_| is_scored);
+    let predictive = published.and_then(|_| Some(Predictive::new(&changes_pct, row.sigma_pct())?.summary()));
+    let outside90 = predictive.zip(published).and_then(|(predictive, published)| predictive.is_outside90(published));
+    Some(RowModel { interval: ModelInterval::from_changes(&changes_pct)?, changes_pct, predictive, outside90 })
+}
+
+/// The rule for hits by the model interval; `None` if there is none of 90 %.
+fn judge_model(row: &PublishedRow, model: &ModelInterval) -> Option<bool> {
+    Some(judge(row.improvement_pct()?, row.sigma_pct(), model.median_pct, model.ci90?).0)
 }
 
 /// Our means over the seeds, for the columns that are published.
@@ -420,6 +532,8 @@ fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
         cells: Cells { base: Kind::Given, test: Kind::Given },
         hit: None,
         why: String::new(),
+        model: None,
+        hit_model: None,
         terms: Vec::new(),
         features: Vec::new(),
         forms: Vec::new(),

@@ -54,6 +54,18 @@ pub struct PredictiveSummary {
     pub ci90: Option<[f64; 2]>,
 }
 
+impl PredictiveSummary {
+    /// Whether `observed` is outside the 90 % interval; `None` if there is none.
+    pub fn is_outside90(&self, observed: f64) -> Option<bool> {
+        self.ci90.map(|interval| !is_within(interval, observed))
+    }
+}
+
+/// Whether a value is in an interval, its ends included.
+fn is_within([lo, hi]: [f64; 2], value: f64) -> bool {
+    (lo..=hi).contains(&value)
+}
+
 impl Predictive {
     /// The distribution of a sample with an error of standard deviation `sigma`, from 0. `None` without a sample.
     pub fn new(sample: &[f64], sigma: f64) -> Option<Predictive> {
@@ -75,15 +87,9 @@ impl Predictive {
 
     /// The value below which a share `p` lies; `None` where `p` is beyond the first or the last of the draws.
     pub fn quantile(&self, p: f64) -> Option<f64> {
-        let n = self.sample.len() as f64;
-        let place = p * (n + 1.0);
-        // The products of 0.05 and 20 and the like are whole but for rounding.
-        const ROUNDING: f64 = 1e-9;
-        if place < 1.0 - ROUNDING || place > n + ROUNDING {
-            return None;
-        }
+        let of_sample = crate::doubt::quantile(&self.sample, p)?;
         if self.sigma == 0.0 {
-            return crate::doubt::quantile(&self.sample, p);
+            return Some(of_sample);
         }
         let reach = 10.0 * self.sigma;
         let (mut lo, mut hi) = (self.sample[0] - reach, self.sample[self.sample.len() - 1] + reach);
@@ -94,22 +100,31 @@ impl Predictive {
             }
             *(if self.smoothed(middle) < p { &mut lo } else { &mut hi }) = middle;
         }
-        Some(hi)
+        // What lies beyond the first and the last draw is taken for these draws. It is not at them, so the error moves no
+        // quantile that is next to them inwards.
+        let from_end = p.min(1.0 - p) * (self.sample.len() + 1) as f64;
+        let is_outermost = from_end < 2.0;
+        Some(match is_outermost {
+            true if p < 0.5 => hi.min(of_sample),
+            true if p > 0.5 => hi.max(of_sample),
+            _ => hi,
+        })
     }
 
     /// The probability of a value of at most `x`, where between two draws that follow each other lies a (n + 1)-th of the
     /// sample's distribution, evenly, and as much at the first and at the last one: what lies beyond is not known.
     fn smoothed(&self, x: f64) -> f64 {
-        let at = |draw: f64| normal_cumulative((x - draw) / self.sigma);
+        let normal_about = |draw: f64| normal_cumulative((x - draw) / self.sigma);
         let between = |pair: &[f64]| match (pair[0], pair[1]) {
-            (a, b) if b - a < 1e-6 * self.sigma => at((a + b) / 2.0),
+            (a, b) if b - a < 1e-6 * self.sigma => normal_about((a + b) / 2.0),
             (a, b) => {
                 let integral = |draw: f64| normal_cumulative_integral((x - draw) / self.sigma);
                 self.sigma * (integral(a) - integral(b)) / (b - a)
             }
         };
         let (first, last) = (self.sample[0], self.sample[self.sample.len() - 1]);
-        (at(first) + self.sample.windows(2).map(between).sum::<f64>() + at(last)) / (self.sample.len() + 1) as f64
+        let within = self.sample.windows(2).map(between).sum::<f64>();
+        (normal_about(first) + within + normal_about(last)) / (self.sample.len() + 1) as f64
     }
 
     /// The continuous ranked probability score of this prediction if `observed` happens, in the unit of the sample; 0 is
@@ -145,16 +160,16 @@ fn normal_density(z: f64) -> f64 {
     libm::exp(-z * z / 2.0) / (2.0 * PI).sqrt()
 }
 
-/// How many rows lie within an interval of the predictive distribution, and how wide it is.
+/// How many rows lie within an interval of the predictive distribution, and how wide it is. Of the rows that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Coverage {
     /// Share of the rows within it, percent.
     pub pct: f64,
-    /// 95 % interval of that share, percent: mails and their machines drawn anew.
-    pub ci95: [f64; 2],
+    /// 95 % interval of that share, percent: mails and their machines drawn anew. `None` for rows of one machine of one mail.
+    pub ci95: Option<[f64; 2]>,
     /// Mean width of the interval, percentage points.
     pub width: f64,
-    /// Number of rows.
+    /// Number of rows that have the interval.
     pub rows: usize,
 }
 
@@ -169,54 +184,84 @@ pub struct Crps {
     pub no_change_wide: Option<f64>,
 }
 
-/// The score of some rows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Coverage and CRPS of some rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ProperScore {
-    /// Coverage of the 50 % intervals; `None` if a row has too few draws.
+    /// Number of rows.
+    pub drawn_rows: usize,
+    /// Coverage of the 50 % intervals; `None` if every row has too few draws.
     pub coverage50: Option<Coverage>,
-    /// Coverage of the 90 % intervals; `None` if a row has too few draws.
+    /// Coverage of the 90 % intervals; `None` if every row has too few draws.
     pub coverage90: Option<Coverage>,
-    /// CRPS over all rows.
+    /// Mean CRPS.
     pub crps: Crps,
-    /// CRPS by mail, in the order of the rows.
-    pub crps_by_mail: Vec<(String, Crps)>,
-    /// Median over the mails of each of the three.
+}
+
+/// The score of all rows, and what it is without the weight of a mail or of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProperScores {
+    /// Of all rows.
+    #[serde(flatten)]
+    pub all: ProperScore,
+    /// Median over the mails of each CRPS.
     pub crps_median: Crps,
     /// CRPS without the row with the largest published change; `None` if there is no other row.
     pub crps_without_largest: Option<Crps>,
+    /// Of each mail, by its slug, in the order of the rows. JSON has it with the mail's hits.
+    #[serde(skip)]
+    pub by_mail: Vec<(String, ProperScore)>,
+}
+
+/// A row with what is computed of it.
+struct Predicted<'a> {
+    row: &'a ScoredRow,
+    summary: PredictiveSummary,
+    crps: Crps,
+}
+
+impl<'a> Predicted<'a> {
+    /// A row among all rows; `None` without draws.
+    fn new(row: &'a ScoredRow, rows: &[ScoredRow]) -> Option<Predicted<'a>> {
+        let ours = Predictive::new(&row.draws, row.sigma_pct)?;
+        Some(Predicted { row, summary: ours.summary(), crps: crps_of(row, &ours, rows) })
+    }
 }
 
 /// Scores rows that all have draws. `None` without rows, or if one has no draw.
-pub fn score(rows: &[ScoredRow]) -> Option<ProperScore> {
-    let predictive = rows.iter().map(|row| Predictive::new(&row.draws, row.sigma_pct)).collect::<Option<Vec<_>>>()?;
-    let single: Vec<Crps> = rows.iter().zip(&predictive).map(|(row, ours)| crps_of(row, ours, rows)).collect();
-    let all = mean_crps(&single)?;
+pub fn score(rows: &[ScoredRow]) -> Option<ProperScores> {
+    let predicted = rows.iter().map(|row| Predicted::new(row, rows)).collect::<Option<Vec<_>>>()?;
     let mut mails: Vec<&str> = Vec::new();
     for row in rows {
         if !mails.contains(&row.mail.as_str()) {
             mails.push(&row.mail);
         }
     }
-    let of_mail = |mail: &str| {
-        let own: Vec<Crps> =
-            rows.iter().zip(&single).filter(|(row, _)| row.mail == mail).map(|(_, crps)| *crps).collect();
-        mean_crps(&own)
+    let score_mail = |mail: &&str| {
+        let own: Vec<&Predicted> = predicted.iter().filter(|predicted| predicted.row.mail == **mail).collect();
+        Some((mail.to_string(), ProperScore::from_rows(&own)?))
     };
-    let by_mail: Vec<(String, Crps)> =
-        mails.iter().filter_map(|mail| Some((mail.to_string(), of_mail(mail)?))).collect();
+    let by_mail: Vec<(String, ProperScore)> = mails.iter().filter_map(score_mail).collect();
     let size = |i: &usize| rows[*i].published_pct.abs();
     let largest = (0..rows.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
-    let others: Vec<Crps> =
-        single.iter().enumerate().filter(|(i, _)| Some(*i) != largest).map(|(_, crps)| *crps).collect();
-    let summaries: Vec<PredictiveSummary> = predictive.iter().map(Predictive::summary).collect();
-    Some(ProperScore {
-        coverage50: coverage(rows, &summaries, |summary| summary.ci50),
-        coverage90: coverage(rows, &summaries, |summary| summary.ci90),
-        crps: all,
+    let others: Vec<Crps> = (0..rows.len()).filter(|i| Some(*i) != largest).map(|i| predicted[i].crps).collect();
+    Some(ProperScores {
+        all: ProperScore::from_rows(&predicted.iter().collect::<Vec<_>>())?,
         crps_median: median_crps(&by_mail),
-        crps_by_mail: by_mail,
         crps_without_largest: mean_crps(&others),
+        by_mail,
     })
+}
+
+impl ProperScore {
+    /// `None` without rows.
+    fn from_rows(rows: &[&Predicted]) -> Option<ProperScore> {
+        Some(ProperScore {
+            drawn_rows: rows.len(),
+            coverage50: coverage(rows, |summary| summary.ci50),
+            coverage90: coverage(rows, |summary| summary.ci90),
+            crps: mean_crps(&rows.iter().map(|predicted| predicted.crps).collect::<Vec<_>>())?,
+        })
+    }
 }
 
 fn crps_of(row: &ScoredRow, ours: &Predictive, rows: &[ScoredRow]) -> Crps {
@@ -247,9 +292,9 @@ fn mean_crps(rows: &[Crps]) -> Option<Crps> {
 }
 
 /// The median of each score over the mails.
-fn median_crps(mails: &[(String, Crps)]) -> Crps {
+fn median_crps(mails: &[(String, ProperScore)]) -> Crps {
     let median = |part: fn(&Crps) -> Option<f64>| {
-        let mut values = mails.iter().map(|(_, crps)| part(crps)).collect::<Option<Vec<f64>>>()?;
+        let mut values = mails.iter().map(|(_, score)| part(&score.crps)).collect::<Option<Vec<f64>>>()?;
         values.sort_by(f64::total_cmp);
         let n = values.len();
         Some((values[(n - 1) / 2] + values[n / 2]) / 2.0)
@@ -264,27 +309,30 @@ fn median_crps(mails: &[(String, Crps)]) -> Crps {
 /// Resamples of the bootstrap, and its draws.
 const RESAMPLES: u64 = 4000;
 
-/// `None` if a row has no such interval.
-fn coverage(
-    rows: &[ScoredRow],
-    summaries: &[PredictiveSummary],
-    part: fn(&PredictiveSummary) -> Option<[f64; 2]>,
-) -> Option<Coverage> {
-    let intervals = summaries.iter().map(part).collect::<Option<Vec<[f64; 2]>>>()?;
-    let width = intervals.iter().map(|[lo, hi]| hi - lo).sum::<f64>() / intervals.len() as f64;
-    let hits: Vec<bool> =
-        rows.iter().zip(&intervals).map(|(row, [lo, hi])| (*lo..=*hi).contains(&row.published_pct)).collect();
-    let pct = |within: usize, of: usize| within as f64 * 100.0 / of.max(1) as f64;
+/// Coverage of an interval, of the rows that have it; `None` if there are none.
+fn coverage(rows: &[&Predicted], interval: fn(&PredictiveSummary) -> Option<[f64; 2]>) -> Option<Coverage> {
+    let (rows, intervals): (Vec<&ScoredRow>, Vec<[f64; 2]>) =
+        rows.iter().filter_map(|predicted| Some((predicted.row, interval(&predicted.summary)?))).unzip();
+    if rows.is_empty() {
+        return None;
+    }
+    let covered: Vec<bool> =
+        rows.iter().zip(&intervals).map(|(row, interval)| is_within(*interval, row.published_pct)).collect();
     Some(Coverage {
-        pct: pct(hits.iter().filter(|hit| **hit).count(), hits.len()),
-        ci95: resampled(rows, &hits, pct),
-        width,
+        pct: share_pct(covered.iter().filter(|is| **is).count(), covered.len()),
+        ci95: resampled(&rows, &covered),
+        width: intervals.iter().map(|[lo, hi]| hi - lo).sum::<f64>() / intervals.len() as f64,
         rows: rows.len(),
     })
 }
 
+/// `part` in percent of `whole`.
+fn share_pct(part: usize, whole: usize) -> f64 {
+    part as f64 * 100.0 / whole.max(1) as f64
+}
+
 /// The rows of a machine, by mail: what is resampled together.
-fn clusters(rows: &[ScoredRow]) -> Vec<Vec<Vec<usize>>> {
+fn clusters(rows: &[&ScoredRow]) -> Vec<Vec<Vec<usize>>> {
     type Machines<'a> = Vec<(&'a str, Vec<usize>)>;
     let mut mails: Vec<(&str, Machines)> = Vec::new();
     for (i, row) in rows.iter().enumerate() {
@@ -304,10 +352,14 @@ fn clusters(rows: &[ScoredRow]) -> Vec<Vec<Vec<usize>>> {
     mails.into_iter().map(|(_, machines)| machines.into_iter().map(|(_, own)| own).collect()).collect()
 }
 
-/// The 95 % interval of the share of hits over resamples: mails with replacement, of each as many of its machines with
-/// replacement, of these all rows. Rows of one machine share what is wrong with its figures.
-fn resampled(rows: &[ScoredRow], hits: &[bool], pct: impl Fn(usize, usize) -> f64) -> [f64; 2] {
+/// The 95 % interval of the share of covered rows over resamples: mails with replacement, of each as many of its machines
+/// with replacement, of these all rows. Rows of one machine share what is wrong with its figures. `None` if there is but
+/// one machine of one mail: it would be drawn each time.
+fn resampled(rows: &[&ScoredRow], covered: &[bool]) -> Option<[f64; 2]> {
     let mails = clusters(rows);
+    if mails.iter().map(Vec::len).sum::<usize>() < 2 {
+        return None;
+    }
     let mut number = 0u64;
     let mut pick = |n: usize| {
         number += 1;
@@ -316,20 +368,20 @@ fn resampled(rows: &[ScoredRow], hits: &[bool], pct: impl Fn(usize, usize) -> f6
     };
     let mut shares: Vec<f64> = Vec::new();
     for _ in 0..RESAMPLES {
-        let (mut within, mut of) = (0, 0);
+        let (mut within, mut drawn) = (0, 0);
         for _ in 0..mails.len() {
             let machines = &mails[pick(mails.len())];
             for _ in 0..machines.len() {
                 let own = &machines[pick(machines.len())];
-                within += own.iter().filter(|i| hits[**i]).count();
-                of += own.len();
+                within += own.iter().filter(|i| covered[**i]).count();
+                drawn += own.len();
             }
         }
-        shares.push(pct(within, of));
+        shares.push(share_pct(within, drawn));
     }
     shares.sort_by(f64::total_cmp);
-    let at = |share: f64| shares[((shares.len() - 1) as f64 * share) as usize];
-    [at(0.025), at(0.975)]
+    let share_at = |part: f64| shares[((shares.len() - 1) as f64 * part) as usize];
+    Some([share_at(0.025), share_at(0.975)])
 }
 
 #[cfg(test)]
@@ -341,8 +393,9 @@ mod tests {
     }
 
     /// The probability of a value of at most `x`, the sample taken as the distribution.
-    fn cumulative(of: &Predictive, x: f64) -> f64 {
-        of.sample.iter().map(|m| normal_cumulative((x - m) / of.sigma)).sum::<f64>() / of.sample.len() as f64
+    fn cumulative(predictive: &Predictive, x: f64) -> f64 {
+        let Predictive { sample, sigma } = predictive;
+        sample.iter().map(|m| normal_cumulative((x - m) / sigma)).sum::<f64>() / sample.len() as f64
     }
 
     /// The integral of (F(x) - [x >= y])^2 by the trapezoidal rule.
@@ -395,19 +448,19 @@ mod tests {
 
     #[test]
     fn quantiles_are_at_k_of_n_plus_1() {
-        let of = |n: u32, sigma| Predictive::new(&(1..=n).map(f64::from).collect::<Vec<_>>(), sigma).unwrap();
-        let exact = of(19, 0.0);
+        let draws_to = |n: u32, sigma| Predictive::new(&(1..=n).map(f64::from).collect::<Vec<_>>(), sigma).unwrap();
+        let exact = draws_to(19, 0.0);
         assert_eq!(
             (exact.quantile(0.05), exact.quantile(0.5), exact.quantile(0.95)),
             (Some(1.0), Some(10.0), Some(19.0))
         );
         assert_eq!(exact.quantile(0.975), None, "beyond the last draw");
         assert_eq!(exact.quantile(0.525), Some(10.5));
-        assert_eq!(of(18, 1.0).summary().ci90, None, "18 draws show no twentieth");
-        assert!(of(18, 1.0).summary().ci50.is_some() && of(2, 1.0).summary().ci50.is_none());
-        assert_eq!(of(1, 0.0).summary().median_pct, 1.0);
+        assert_eq!(draws_to(18, 1.0).summary().ci90, None, "18 draws show no twentieth");
+        assert!(draws_to(18, 1.0).summary().ci50.is_some() && draws_to(2, 1.0).summary().ci50.is_none());
+        assert_eq!(draws_to(1, 0.0).summary().median_pct, 1.0);
         // A narrow error leaves the quantiles where they are.
-        let narrow = of(19, 1e-6);
+        let narrow = draws_to(19, 1e-6);
         for p in [0.05, 0.25, 0.5, 0.95] {
             assert!(close(narrow.quantile(p).unwrap(), exact.quantile(p).unwrap(), 1e-5), "{p}");
         }
@@ -429,6 +482,19 @@ mod tests {
         let even = steps.sum::<f64>() / 10_000.0;
         let expected = (normal_cumulative(1.5) + even + normal_cumulative(-2.5)) / 3.0;
         assert!(close(wide.smoothed(3.0), expected, 1e-8), "{} {expected}", wide.smoothed(3.0));
+    }
+
+    #[test]
+    fn an_error_makes_no_interval_of_90_percent_narrower() {
+        for n in [19, 24] {
+            let draws: Vec<f64> = (1..=n).map(f64::from).collect();
+            let ci90 = |sigma| Predictive::new(&draws, sigma).unwrap().summary().ci90.unwrap();
+            let [lo, hi] = ci90(0.0);
+            for sigma in [0.01, 0.2, 0.5, 2.0] {
+                assert!(ci90(sigma)[0] <= lo && ci90(sigma)[1] >= hi, "{n} draws, sigma {sigma}: {:?}", ci90(sigma));
+            }
+            assert!(ci90(5.0)[0] < lo - 1.0 && ci90(5.0)[1] > hi + 1.0);
+        }
     }
 
     /// The truth is a draw of the same distribution as the sample: 90 % of the intervals hold it, from 19 draws on.
@@ -463,13 +529,15 @@ mod tests {
         let found = score(&rows).unwrap();
         let crps = |ours, no_change, wide| Crps { ours, no_change, no_change_wide: Some(wide) };
         // Of -1 and 1, for 100: mean error 100, less half of the mean distance, (0 + 2 + 2 + 0) / 4 / 2 = 0.5.
-        assert_eq!(found.crps_by_mail, [("a".into(), crps(1.0, 3.0, 3.0)), ("b".into(), crps(50.0, 100.0, 99.5))]);
-        assert_eq!(found.crps, crps(52.0 / 3.0, 106.0 / 3.0, 105.5 / 3.0));
+        let by_mail: Vec<(&str, usize, Crps)> =
+            found.by_mail.iter().map(|(mail, score)| (mail.as_str(), score.drawn_rows, score.crps)).collect();
+        assert_eq!(by_mail, [("a", 2, crps(1.0, 3.0, 3.0)), ("b", 1, crps(50.0, 100.0, 99.5))]);
+        assert_eq!(found.all.crps, crps(52.0 / 3.0, 106.0 / 3.0, 105.5 / 3.0));
         assert_eq!(found.crps_median, crps(25.5, 51.5, 51.25));
         assert_eq!(found.crps_without_largest, Some(crps(1.0, 3.0, 3.0)));
-        assert_eq!((found.coverage50, found.coverage90), (None, None), "one draw has no interval");
+        assert_eq!((found.all.coverage50, found.all.coverage90), (None, None), "one draw has no interval");
         let alone = score(&rows[..2]).unwrap();
-        assert_eq!(alone.crps.no_change_wide, None, "there is no other mail");
+        assert_eq!(alone.all.crps.no_change_wide, None, "there is no other mail");
         assert_eq!(score(&[]), None);
         assert_eq!(score(&[row("a", "m", 1.0, &[])]), None);
     }
@@ -481,10 +549,32 @@ mod tests {
         let draws: Vec<f64> = (1..=19).map(f64::from).collect();
         let rows = [10.0, 12.0, 18.0, 30.0]
             .map(|published| row("a", if published < 15.0 { "m" } else { "n" }, published, &draws));
-        let ProperScore { coverage50, coverage90, .. } = score(&rows).unwrap();
+        let ProperScore { coverage50, coverage90, .. } = score(&rows).unwrap().all;
         let (half, most) = (coverage50.unwrap(), coverage90.unwrap());
         assert_eq!((half.pct, half.width, half.rows), (50.0, 10.0, 4));
         assert_eq!((most.pct, most.width), (75.0, 18.0));
-        assert_eq!((half.ci95, most.ci95), ([0.0, 100.0], [50.0, 100.0]));
+        assert_eq!((half.ci95, most.ci95), (Some([0.0, 100.0]), Some([50.0, 100.0])));
+        let first = score(&rows[..2]).unwrap().all;
+        assert_eq!(
+            first.coverage50.map(|of_one| (of_one.pct, of_one.ci95)),
+            Some((100.0, None)),
+            "there is one machine"
+        );
+    }
+    /// A row whose draws mostly have no percentage has no 90 % interval: the others are counted, it is not.
+    #[test]
+    fn rows_with_few_draws_are_not_counted_as_covered_or_missed() {
+        let draws: Vec<f64> = (1..=19).map(f64::from).collect();
+        let rows = [row("a", "m", 10.0, &draws), row("a", "n", 10.0, &draws[..18]), row("b", "m", 10.0, &draws[..2])];
+        let ProperScore { drawn_rows, coverage50, coverage90, .. } = score(&rows).unwrap().all;
+        assert_eq!((drawn_rows, coverage50.unwrap().rows, coverage90.unwrap().rows), (3, 2, 1));
+        assert_eq!((coverage90.unwrap().pct, coverage90.unwrap().ci95), (100.0, None));
+    }
+
+    #[test]
+    fn the_ends_of_an_interval_are_in_it() {
+        let summary = PredictiveSummary { median_pct: 0.0, ci50: None, ci90: Some([-1.0, 2.0]) };
+        assert_eq!([-1.0, 2.0, 2.1].map(|x| summary.is_outside90(x)), [Some(false), Some(false), Some(true)]);
+        assert_eq!(PredictiveSummary { ci90: None, ..summary }.is_outside90(0.0), None);
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
+use super::over_draws;
 use super::rows::{Kind, ReproducedRow, Reproduction, Score};
 use super::run_modes::ColumnModes;
 use super::run_modes::RunMode;
@@ -38,6 +39,7 @@ pub fn render(result: &Reproduction) -> String {
     }
     let mut out = result.quick.as_ref().map_or(String::new(), |words| format!("{words}\n\n"));
     out.push_str(&finish(&mut table));
+    over_draws::rows(&mut out, result);
     reasons(&mut out, result);
     totals(&mut out, result);
     out.push_str(&supplement_tables(result));
@@ -256,6 +258,7 @@ fn totals(out: &mut String, result: &Reproduction) {
          \x20            which ours means something; over the scored rows\n\
          \x20            but those in which ours is a change from 0: a miss without a percentage\n",
     );
+    over_draws::scores(out, result);
     for note in &result.notes {
         let _ = writeln!(out, "note: {note}");
     }

@@ -24,7 +24,7 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
         failures: vec![],
         provenance: None,
     };
-    Executed { report, sources, without: vec![], ablation: None }
+    Executed { report, drawn: vec![], sources, without: vec![], ablation: None }
 }
 
 fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, ReproduceError> {
@@ -283,4 +283,164 @@ fn a_domain_that_differs_is_said_to() {
     assert!(
         matches!(reproduce(&[mail], &[]), Err(ReproduceError::Domain { problem, .. }) if problem.contains("kunpeng290"))
     );
+}
+
+/// Runs of base and test on draws, with these values of ops_per_sec.
+fn drawn(values: impl IntoIterator<Item = [f64; 2]>) -> Vec<DrawnRuns> {
+    use fairground_run::batch::RunReport;
+    use fairground_run::metrics::MetricValue;
+    let run = |value| {
+        let metric = Metric::new("ops_per_sec", "", Better::Higher, "");
+        Ok(RunReport { metrics: vec![MetricValue { metric, value }], hash: 0, notes: vec![] })
+    };
+    let draw = |(draw, values): (u64, [f64; 2])| DrawnRuns { draw, seed: draw, runs: values.map(run).into() };
+    (1..).zip(values).map(draw).collect()
+}
+
+/// Changes of `from` percent, one more, and so on, in 19 draws.
+fn nineteen_from(from: u32) -> Vec<DrawnRuns> {
+    drawn((from..from + 19).map(|pct| [100.0, 100.0 + f64::from(pct)]))
+}
+
+/// The published change is +22.285 %, sigma 0.488: a hit overlaps 19.285 .. 25.285.
+#[test]
+fn draws_make_an_interval_a_second_hit_and_a_score() {
+    let result = shown(|_, run| run.drawn = nineteen_from(1)).unwrap();
+    let row = &result.rows[0];
+    let model = row.model.as_ref().unwrap();
+    let ModelInterval { median_pct, ci50, ci90, p_better, p_worse, draws } = model.interval;
+    assert_eq!((median_pct, ci50, ci90), (10.0, Some([5.0, 15.0]), Some([1.0, 19.0])));
+    assert_eq!((p_better, p_worse, draws), (1.0, 0.0, 19));
+    assert_eq!(
+        model.changes_pct.iter().map(|pct| pct.round()).collect::<Vec<_>>(),
+        (1..=19).map(f64::from).collect::<Vec<_>>()
+    );
+    assert_eq!((row.hit, row.hit_model, model.outside90), (Some(true), Some(false), Some(true)));
+    // Draws are a point apart, twice the mail's error: it does not widen what is beyond the first and the last.
+    let [lo, hi] = model.predictive.unwrap().ci90.unwrap();
+    assert_eq!([lo, hi], [1.0, 19.0]);
+
+    let proper = result.proper.as_ref().unwrap();
+    let coverage = |coverage: Option<score::Coverage>| coverage.map(|c| (c.pct, c.ci95, c.rows));
+    assert_eq!(coverage(proper.all.coverage90), Some((0.0, None, 1)));
+    assert_eq!(coverage(proper.all.coverage50), Some((0.0, None, 1)));
+    assert!((proper.all.coverage90.unwrap().width - (hi - lo)).abs() < 1e-9);
+    // Far from the draws: the mean error, 22.285 - 10, less half of their mean distance, (19^2 - 1) / (3 19) / 2 = 3.158.
+    // Of no change: 22.285 less half of the mean distance of two errors, 0.488 / sqrt(pi) = 0.275.
+    assert!((proper.all.crps.ours - 9.127).abs() < 0.05, "{proper:?}");
+    assert!((proper.all.crps.no_change - 22.010).abs() < 1e-3, "{proper:?}");
+    assert_eq!((proper.all.crps.no_change_wide, proper.crps_without_largest), (None, None));
+    assert_eq!(result.mails[0].proper, Some(proper.all));
+    let hits = result.score.model.unwrap();
+    assert_eq!((hits.hits_model, hits.scored_model), (0, 1));
+    assert_eq!((hits.hits_of_changes_model, hits.changes_model), (0, 1));
+
+    // One percent more, and the greatest of 19 draws reaches the margin.
+    let row = &shown(|_, run| run.drawn = nineteen_from(2)).unwrap().rows[0];
+    assert_eq!((row.hit_model, row.model.as_ref().unwrap().outside90), (Some(true), Some(true)));
+    let row = &shown(|_, run| run.drawn = nineteen_from(10)).unwrap().rows[0];
+    assert_eq!((row.hit_model, row.model.as_ref().unwrap().outside90), (Some(true), Some(false)));
+}
+
+#[test]
+fn a_row_that_is_not_scored_shows_its_draws_alone() {
+    let few = |mail: &mut Mail, run: &mut Executed| {
+        mail.keep(&["hikey960/sched-pipe/ops_per_sec".to_string()]);
+        *run = executed([149_313.0, 182_000.0], [4.0, 2.0], 7, vec![]);
+        run.drawn = nineteen_from(1);
+    };
+    let result = shown(few).unwrap();
+    let row = &result.rows[0];
+    let model = row.model.as_ref().unwrap();
+    assert_eq!(model.interval.ci90, Some([1.0, 19.0]));
+    assert_eq!((row.hit_model, model.predictive, model.outside90), (None, None, None));
+    assert_eq!((&result.proper, result.score.model, result.mails[0].proper), (&None, None, None));
+}
+
+#[test]
+fn draws_without_a_percentage_are_counted_and_told() {
+    let from_zero = |n| std::iter::repeat_n([0.0, 1.0], n);
+    let told = |values: Vec<[f64; 2]>| {
+        let mut result = shown(|_, run| run.drawn = drawn(values)).unwrap();
+        let proper = result.proper.as_ref().map(|proper| (proper.all.drawn_rows, proper.all.coverage90));
+        (proper, result.rows.remove(0), result.notes)
+    };
+    let (proper, row, notes) = told(from_zero(17).chain([[100.0, 110.0], [100.0, 120.0]]).collect());
+    assert_eq!((proper, row.model.unwrap().interval.draws, row.hit_model), (Some((1, None)), 2, None));
+    assert!(
+        notes.contains(&format!("{}: 2 of 19 draws have a change in percent: no 90 % interval", row.id)),
+        "{notes:?}"
+    );
+    let (proper, row, notes) = told(from_zero(19).collect());
+    assert_eq!((proper, row.model, row.hit), (None, None, Some(true)));
+    assert!(notes.iter().any(|note| note.ends_with("the row is not in coverage and CRPS")), "{notes:?}");
+    let (_, _, notes) = told(vec![[100.0, 110.0]; 3]);
+    assert!(notes.iter().all(|note| !note.contains("draws")), "three draws were asked for: {notes:?}");
+}
+
+/// Two mails: the medians are those of two, and each is the other's rival.
+#[test]
+fn scores_of_mails_stand_beside_those_of_all() {
+    let result = two_mails();
+    let names: Vec<String> =
+        super::super::over_draws::score_lines(&result).into_iter().map(|[name, ..]| name).collect();
+    assert_eq!(names, ["asym-prev-first", "cluster-level", "all", "median of mails", "all without the largest change"]);
+    let proper = result.proper.as_ref().unwrap();
+    let [asym, cluster] = [0, 1].map(|mail| result.mails[mail].proper.unwrap().crps);
+    assert_eq!(proper.crps_median.ours, (asym.ours + cluster.ours) / 2.0);
+    assert_eq!(proper.crps_without_largest, Some(cluster), "22 % is the largest change");
+    assert_eq!(proper.all.crps.ours, (asym.ours + cluster.ours) / 2.0);
+    // The other mail's one change, centred, is 0: a prediction of 0 without an error.
+    let published = [0, 1].map(|row: usize| result.rows[row].published.improvement_pct.unwrap().abs());
+    assert_eq!([asym, cluster].map(|crps| crps.no_change_wide), published.map(Some));
+}
+
+fn two_mails() -> Reproduction {
+    let mail = |name, row: &str| {
+        let mut mail = Mail::find(name).unwrap();
+        mail.keep(&[row.to_string()]);
+        mail
+    };
+    let mails = [mail("asym-prev-first", "hikey960/sched-pipe/ops"), mail("cluster-level", "one-node-2/elapsed")];
+    let mut runs: Vec<_> = Vec::new();
+    for spec in mails.iter().flat_map(runs_of) {
+        let metric = Metric::new(&spec.metric, "", Better::Higher, "");
+        let mut run = executed([1.0; 2], [1.0; 2], 8, vec![]);
+        run.report.comparisons[0].rows = vec![Row::new(metric.clone(), vec![100.0; 8], vec![125.0; 8])];
+        run.drawn = nineteen_from(1);
+        for value in run.drawn.iter_mut().flat_map(|drawn| &mut drawn.runs).flatten() {
+            value.metrics[0].metric = metric.clone();
+        }
+        runs.push((spec, run));
+    }
+    reproduce(&mails, &runs).unwrap()
+}
+
+/// All layouts tell of draws where there are some, and have no byte of them where there are none.
+#[test]
+fn draws_are_in_every_layout() {
+    use crate::reproduce::{csv, html, json, markdown, render};
+    let (with, without) = (two_mails(), shown(|_, _| ()).unwrap());
+    for layout in [render, markdown, html] {
+        let text = layout(&with);
+        let is_marked = text.contains("OUTSIDE") || text.contains("**outside**");
+        assert!(text.contains("by draws") && text.contains("median of mails") && is_marked, "{text}");
+        assert!(!layout(&without).contains("draws"), "{}", layout(&without));
+    }
+    let value: serde_json::Value = serde_json::from_str(&json(&with)).unwrap();
+    for key in ["drawn_rows", "coverage50", "coverage90", "crps", "crps_median", "crps_without_largest", "hits_model"] {
+        assert!(!value[key].is_null(), "{key}");
+    }
+    for key in ["drawn_rows", "coverage50", "coverage90", "crps", "hits_model"] {
+        assert!(!value["mails"][0][key].is_null(), "{key}");
+    }
+    let model = &value["rows"][0]["model"];
+    assert_eq!((model["median_pct"].as_f64(), model["outside90"].as_bool()), (Some(10.0), Some(true)));
+    assert_eq!(model["changes_pct"].as_array().map(Vec::len), Some(19));
+    assert!(model["predictive"]["ci90"].is_array());
+    let lines = csv(&with);
+    let mut table = ::csv::Reader::from_reader(lines.as_bytes());
+    let column = table.headers().unwrap().iter().position(|name| name == "model_ci90_hi").unwrap();
+    assert_eq!(&table.records().next().unwrap().unwrap()[column], "19");
+    insta::assert_snapshot!(format!("{}\n{}", render(&with), markdown(&with)));
 }
