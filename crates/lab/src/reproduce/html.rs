@@ -86,19 +86,27 @@ fn proper_score(out: &mut String, result: &Reproduction) {
         return;
     }
     out.push_str(OVER_DRAWS);
-    out.push_str("<table class=\"score\">\n<caption>Score over draws of the figures in doubt</caption>\n<thead><tr>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\">\n<table class=\"score\">\n<caption>Score over draws of the figures in doubt</caption>\n<thead><tr>");
     for head in over_draws::SCORE_HEAD {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for [name, figures @ ..] in lines {
-        let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
+        let _ = write!(out, "{}<th scope=\"row\">{name}</th>", line_start(&name));
         figures.iter().for_each(|figure| {
             let _ = write!(out, "<td>{figure}</td>");
         });
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n");
+    out.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+/// The begin of a line of scores: that of all mails is marked.
+fn line_start(name: &str) -> &'static str {
+    match name {
+        "all" => "<tr class=\"all\">",
+        _ => "<tr>",
+    }
 }
 
 fn score(out: &mut String, mail: &str, s: &Score) {
@@ -106,8 +114,12 @@ fn score(out: &mut String, mail: &str, s: &Score) {
     let (ours, zero) = (points(s.rms_ours), points(s.rms_zero));
     let _ = writeln!(
         out,
-        "<tr><th scope=\"row\">{mail}</th><td>{} / {}</td><td>{} / {}</td><td>{ours}</td><td>{zero}</td></tr>",
-        s.hits, s.scored, s.hits_of_changes, s.changes
+        "{}<th scope=\"row\">{mail}</th><td>{} / {}</td><td>{} / {}</td><td>{ours}</td><td>{zero}</td></tr>",
+        line_start(mail),
+        s.hits,
+        s.scored,
+        s.hits_of_changes,
+        s.changes
     );
 }
 
@@ -171,7 +183,7 @@ fn line(out: &mut String, mail: &str, row: &ReproducedRow) {
     let drawn = row.model.as_ref().map_or(String::new(), |_| {
         let cells = over_draws::ROW_HEAD.into_iter().zip(over_draws::row_cells(row));
         let cells: Vec<String> = cells.map(|(head, cell)| format!("{head}: {}", escaped(&cell))).collect();
-        format!("<br>{}", cells.join("; "))
+        format!("<br>{}", cells.join("; ").replace("OUTSIDE", "<strong>outside</strong>"))
     });
     let _ = writeln!(
         out,

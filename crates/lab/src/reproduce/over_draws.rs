@@ -38,7 +38,7 @@ pub(super) fn score_lines(result: &Reproduction) -> Vec<[String; 11]> {
     if lines.len() > 2 {
         lines.push(crps_line("median of mails", &proper.crps_median));
     }
-    lines.extend(proper.crps_without_largest.map(|crps| crps_line("all without the largest change", &crps)));
+    lines.extend(proper.crps_without_largest.map(|crps| crps_line("without the largest", &crps)));
     lines
 }
 
@@ -80,8 +80,8 @@ fn share(coverage: &Coverage, rows: usize) -> String {
 pub(super) fn row_cells(row: &ReproducedRow) -> [String; 3] {
     let Some(model) = &row.model else { return [(); 3].map(|()| "-".into()) };
     let RowModel { interval, predictive, .. } = model;
-    let ours =
-        format!("{}{}, {}", percent(Some(interval.median_pct)), table::interval(interval.ci90), interval.words());
+    let (median, draws) = (percent(Some(interval.median_pct)), interval.draws);
+    let ours = format!("{draws} draws: {median}{}, {}", table::interval(interval.ci90), interval.words());
     let theirs = predictive
         .and_then(|predictive| predictive.ci90)
         .map_or("-".into(), |ci90| format!("{}{}", inside(model), table::interval(Some(ci90))));
@@ -177,7 +177,7 @@ pub(super) fn scores(out: &mut String, result: &Reproduction) {
              in interval  rows whose published change is in the interval with sigma; in brackets the 95 % interval of that\n\
              \x20            share over mails and machines (bootstrap); mean width in points\n\
              CRPS         points, less is better; no change: with the error that the mail prints; spread of other mails:\n\
-             \x20            what these print, about zero\n",
+             \x20            what these print, about zero; the largest: the row with the largest published change\n",
         );
     }
 }
