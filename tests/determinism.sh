@@ -136,6 +136,13 @@ for jobs in 2 8; do
 	same "reproduce from its store, --jobs $jobs" "$one" "$("$release" "${args[@]}" --store "$dir/store-$jobs" --jobs 1)"
 done
 
+# Draws that base cells weigh, run at once, and with those of a store.
+args=(calibrate hikey960 --posterior --draws 16 --seeds 2)
+one=$("$release" "${args[@]}" --no-store --jobs 1)
+same "calibrate --posterior, --jobs 1 and 8" "$one" "$("$debug" "${args[@]}" --no-store --jobs 8)"
+"$debug" calibrate hikey960 --posterior --draws 4 --seeds 2 --store "$dir/posterior" >/dev/null
+same "calibrate --posterior, with some runs in the store" "$one" "$("$release" "${args[@]}" --store "$dir/posterior")"
+
 # Over draws, at once and with draws added to those of a store.
 args=(reproduce all --quick --row hikey960/sched-pipe/ops --format json)
 one=$("$release" "${args[@]}" --doubt 4 --no-store --jobs 1)

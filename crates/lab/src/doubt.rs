@@ -8,6 +8,7 @@ pub mod screening;
 
 use std::sync::Arc;
 
+use fairground_machine::{DrawLaw, Machine, MachineError};
 use fairground_run::batch::{BatchError, Plan, RunReport};
 use fairground_run::executor::{Asked, Executor, Outcomes, ProgressListener};
 use fairground_run::experiment::{Experiment, Stop};
@@ -193,6 +194,11 @@ pub fn changes_pct(draws: &[DrawnRuns], test: usize, metric: &str) -> Vec<f64> {
     draws.iter().filter_map(|drawn| drawn.change_pct(test, metric)).collect()
 }
 
+/// What draws are of: a posterior, or the prior.
+pub fn note_on_draw_law(law: &DrawLaw) -> String {
+    format!("draws are of the {}", law.words())
+}
+
 impl Report {
     /// Adds to each comparison which figures carry the doubt of its first metric, by these runs of a screening.
     pub fn add_screening(&mut self, design: &Design, draws: &[DrawnRuns]) {
@@ -203,6 +209,20 @@ impl Report {
             let changes: Vec<(u64, f64)> = draws.iter().filter_map(change).collect();
             comparison.doubt = Some(design.screen(metric, &changes));
         }
+    }
+
+    /// Notes what draws of these machines, as they are stated, are of: their posterior or their prior.
+    ///
+    /// # Errors
+    /// If a posterior cannot be read.
+    pub fn note_on_draw_laws<'a>(
+        &mut self,
+        machines: impl IntoIterator<Item = &'a Machine>,
+    ) -> Result<(), MachineError> {
+        for machine in machines {
+            self.note(note_on_draw_law(&machine.draw_law()?));
+        }
+        Ok(())
     }
 
     /// Adds the model intervals of these draws, and the failures among their runs.

@@ -112,6 +112,8 @@ pub struct PublishedRow {
     pub note: Option<String>,
     /// Why the row is shown but not judged, e.g. the mail contradicts itself.
     pub not_scored: Option<String>,
+    /// Why no figure may be fitted to the base, nor weighed by it, though the row is scored.
+    pub not_fitted: Option<String>,
     /// Why the row is not run.
     pub not_run: Option<String>,
     /// The run that gives our value; `None` for a row that is not run.

@@ -6,6 +6,11 @@
 //!
 //! A draw is counter-based: the factor of a figure is a function of the number of the draw and the figure's path, so it
 //! depends neither on the order of the file nor on other figures. Draw 0 is the machine as it stands.
+//!
+//! Where published base cells weigh the figures of a preset, draws of it come from there ([`DrawLaw`], [`Posterior`]).
+
+mod law;
+mod posterior;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +18,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::file;
 use crate::{CpuType, Distance, Figure, Machine, MachineError, SoftCost, Source, SourceClass};
+
+pub use self::law::DrawLaw;
+pub use self::posterior::{Posterior, EFFECTIVE_MIN};
 
 /// The parts of a declared time into an idle state, and out of it, that pass usually: what is declared is the worst case
 /// (docs/spec/measured.md, section 2).
@@ -196,17 +204,39 @@ impl Doubt {
     pub fn alone(spread: f64) -> Doubt {
         Doubt { spread, shares: None, common: 0.0 }
     }
+
+    /// The factor of the figure at `path`, by how many standard deviations it and what it shares are off.
+    pub fn factor(&self, path: &str, deviation: impl Fn(&str) -> f64) -> f64 {
+        if self.spread == 1.0 {
+            return 1.0;
+        }
+        let own = deviation(path) * libm::sqrt(1.0 - self.common);
+        let common = self.shares.map_or(0.0, |name| deviation(name) * libm::sqrt(self.common));
+        libm::exp(libm::log(self.spread) * (own + common))
+    }
 }
 
 impl Figure {
     /// How far it may be off: by its own spread, else by its kind, else by the class of its source.
     pub fn doubt(&self) -> Doubt {
+        self.doubt_by(&self.source)
+    }
+
+    /// As [`Self::doubt`], but what is fitted has the doubt of an estimate: before the fit it was one.
+    pub fn doubt_before_fits(&self) -> Doubt {
+        match self.source {
+            Source::Fitted(_) => self.doubt_by(&Source::Estimate(String::new())),
+            _ => self.doubt(),
+        }
+    }
+
+    fn doubt_by(&self, source: &Source) -> Doubt {
         let kind = Kind::find(&self.path);
-        let class = self.source.class();
+        let class = source.class();
         let by_class = CLASSES.iter().find(|(name, _)| *name == class).map_or(1.0, |(_, spread)| *spread);
         let spread = match kind {
             Some(kind) if kind.is_exact => 1.0,
-            kind => self.spread.or(kind.and_then(|kind| kind.spread(&self.source))).unwrap_or(by_class),
+            kind => self.spread.or(kind.and_then(|kind| kind.spread(source))).unwrap_or(by_class),
         };
         let shares = kind.and_then(|kind| kind.shares);
         Doubt { spread, shares, common: kind.filter(|_| shares.is_some()).map_or(0.0, |kind| kind.common) }
@@ -258,12 +288,10 @@ impl Draw {
 
     /// The factor of the figure at `path`.
     pub fn factor(self, path: &str, doubt: Doubt) -> f64 {
-        if self.0 == 0 || doubt.spread == 1.0 {
-            return 1.0;
+        match self.0 {
+            0 => 1.0,
+            _ => doubt.factor(path, |name| self.deviation(name)),
         }
-        let own = self.deviation(path) * libm::sqrt(1.0 - doubt.common);
-        let common = doubt.shares.map_or(0.0, |name| self.deviation(name) * libm::sqrt(doubt.common));
-        libm::exp(libm::log(doubt.spread) * (own + common))
     }
 
     /// Two independent numbers between 0 and 1, neither of which is reached.
@@ -287,38 +315,32 @@ impl Machine {
     /// the thermal step. So every draw is a machine.
     ///
     /// # Errors
-    /// If this machine is one that a file cannot state.
+    /// If this machine is one that a file cannot state, or its posterior one that cannot be read.
     pub fn drawn(&self, draw: Draw) -> Result<Machine, MachineError> {
         if draw.0 == 0 {
             return Ok(self.clone());
         }
-        self.with_factors(&self.factors(draw))
+        self.with_factors(&self.factors(draw)?)
     }
 
     /// The factors of a draw by path, those of 1 left out.
-    pub fn factors(&self, draw: Draw) -> BTreeMap<String, f64> {
-        let factors = self.doubts().into_iter().map(|(path, doubt)| {
-            let factor = draw.factor(&path, doubt);
-            (path, factor)
-        });
-        let mut factors: BTreeMap<String, f64> = factors.filter(|(_, factor)| *factor != 1.0).collect();
-        if draw.0 != 0 && self.fixes_the_sum() {
-            self.keep_the_sum(&mut factors);
+    ///
+    /// # Errors
+    /// If the posterior of this machine is one that cannot be read.
+    pub fn factors(&self, draw: Draw) -> Result<BTreeMap<String, f64>, MachineError> {
+        match draw.0 {
+            0 => Ok(BTreeMap::new()),
+            _ => Ok(self.draw_law()?.factors(draw)),
         }
-        factors
     }
 
-    /// The figures that a draw varies, by path, in the order of the file, each with its doubt. A figure of 0 is none.
-    pub fn doubts(&self) -> Vec<(String, Doubt)> {
-        let is_fitted = self.fixes_the_sum();
-        let of_figure = |figure: &Figure| {
-            let is_nothing = figure.value.split(' ').next().and_then(|number| number.parse::<f64>().ok()) == Some(0.0);
-            let doubt = figure.doubt();
-            // The fit of the scale is what the costs that it multiplies have in common.
-            let shares = doubt.shares.filter(|name| !(is_fitted && *name == SOFTWARE));
-            (doubt.spread > 1.0 && !is_nothing).then(|| (figure.path.clone(), Doubt { shares, ..doubt }))
-        };
-        self.figures.iter().filter_map(of_figure).collect()
+    /// How its draws are made: from its posterior if it is a preset that has one and its figures are those of the
+    /// preset, else from the stated doubt.
+    ///
+    /// # Errors
+    /// If the posterior of this machine is one that cannot be read.
+    pub fn draw_law(&self) -> Result<DrawLaw<'_>, MachineError> {
+        Ok(DrawLaw::by(self, Posterior::recorded(self)?))
     }
 
     /// Whether `costs.scale` is fitted to sched-pipe.

@@ -2,6 +2,7 @@
 
 mod capture;
 mod doubt;
+mod posterior;
 mod presets;
 mod refused;
 mod reports;

@@ -205,6 +205,9 @@ pub fn compare(
     let mut report = sides.report(&plan.seeds, &results);
     let drawn = beside(py, |stop| drawn.carry_out(&plan, store.as_ref(), &stop, &listener))?;
     report.add_model(&drawn.map_err(|e| failed(e.to_string()))?);
+    if doubt > 0 {
+        report.note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine)).map_err(input)?;
+    }
     report.note_on_rows();
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
     sides.add_published(&mut report).map_err(input)?;

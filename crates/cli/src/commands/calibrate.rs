@@ -1,5 +1,7 @@
 //! `fairground calibrate`.
 
+mod posterior;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -22,7 +24,7 @@ use crate::run_options::{warned, Jobs};
 use crate::store::StoreOptions;
 
 /// Repeats the fits that a machine file and the published rows record: changes costs and options of workloads until our
-/// baselines equal the published ones.
+/// baselines equal the published ones. With --posterior: weighs all figures in doubt by all baselines.
 #[derive(Args)]
 pub struct Calibrate {
     /// A preset's name or a machine file
@@ -34,10 +36,17 @@ pub struct Calibrate {
     /// file records for the cell, else costs.scale]
     #[arg(long, value_name = "PATH", requires = "cell")]
     figure: Vec<String>,
-    /// Write the fitted figures into the machine file; its other text stays
+    /// Draw the figures in doubt and weigh the draws by the published baselines, instead of repeating fits
+    #[arg(long, conflicts_with_all = ["cell", "figure"])]
+    posterior: bool,
+    /// Draws to run, and up to four times as many until 100 of them are effective
+    #[arg(long, value_name = "N", default_value = "512", requires = "posterior", value_parser = clap::value_parser!(u64).range(4..=100_000))]
+    draws: u64,
+    /// Write the fitted figures into the machine file, its other text stays; with --posterior the draws into
+    /// posterior/NAME.tsv beside the file
     #[arg(long)]
     write: bool,
-    /// Runs per step of the search: seeds 1 to N
+    /// Runs per step of the search, or of the machine as it stands: seeds 1 to N
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
     #[command(flatten)]
@@ -58,7 +67,7 @@ impl Calibrate {
             return Err(NotAFile(self.machine).into());
         }
         let machine = Machine::find(&self.machine)?;
-        let options = self.options(&machine)?;
+        let options = if self.posterior { Vec::new() } else { self.options(&machine)? };
         let store = self.store.open()?;
         let stop = stop_on_interrupt();
         let progress = Progress::endless();
@@ -73,6 +82,9 @@ impl Calibrate {
                 executor::Progress::Trouble(what) => complain(&format!("warning: {what}")),
             },
         };
+        if self.posterior {
+            return self.weigh(&machine, &runs);
+        }
         let mut out = format!("machine    {}\n", machine.name);
         if self.cell.is_none() || options.is_empty() {
             self.costs(&machine, &runs, &mut out)?;

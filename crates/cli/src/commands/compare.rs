@@ -184,6 +184,9 @@ impl Compare {
             }
         };
         report.add_model(&self.drawn_runs(drawn, &plan)?);
+        if draws > 0 {
+            report.note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine))?;
+        }
         sides.add_published(&mut report)?;
         report.keep(&selected);
         if self.screen {
@@ -270,7 +273,7 @@ impl Compare {
 
     /// The design of a screening of these sides, and its runs, which are shortened.
     fn screened(&self, sides: &[SideSpec], found: &Sides, common: &Common) -> Result<(Design, Draws), Failure> {
-        let design = Design::new(found.experiments.iter().map(|e| (&*e.machine, &*e.workload)));
+        let design = Design::new(found.experiments.iter().map(|e| (&*e.machine, &*e.workload)))?;
         let short = |workload: &str| shortened(workload, SHORTER).unwrap_or_else(|| workload.to_owned());
         let workload = short(common.workload);
         let sides: Vec<SideSpec> = sides.iter().map(|side| side.with_workload(short)).collect();

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use fairground_lab::doubt::note_on_draw_law;
 use fairground_lab::provenance::Provenance;
 use fairground_lab::tables::number;
 use fairground_machine::MachineSpec;
@@ -166,6 +167,10 @@ impl Run {
         }
         report.metrics.retain(|r| selected.has(&r.metric.name));
         report.notes.extend(run_config::notes(&experiment.config));
+        if experiment.config.draw != 0 {
+            let (stated, _) = MachineSpec::parse(&self.machine).find()?;
+            report.notes.push(note_on_draw_law(&stated.draw_law()?));
+        }
         let provenance = Provenance::new(made_by(), [(&experiment, 0)]);
         let figures = match self.format {
             RunFormat::Text => self.text(&report, &provenance),

@@ -59,7 +59,7 @@ fn a_figure_of_its_own_is_fitted_to_a_cell() {
     refuses("calibrate hikey --figure costs.soft.fork", &["--cell"]);
     refuses(
         "calibrate hikey960 --cell 000/hikey960/sched-pipe/ops_per_sec/base --figure costs.soft.fork",
-        &["hikey960 would have 2 fitted figures and has 2 baseline cells"],
+        &["hikey960 would have 2 fitted figures and has 1 baseline cells"],
     );
     let out = succeeds(
         "calibrate hikey --seeds 1 --cell asym-prev-first/hikey/sched-pipe/ops_per_sec/base \
@@ -67,4 +67,32 @@ fn a_figure_of_its_own_is_fitted_to_a_cell() {
     );
     let fitted = out.lines().find(|l| l.starts_with("fitted")).expect("a line");
     assert!(fitted.contains("costs.soft.pipe_write = ") && fitted.contains(", costs.soft.pipe_read = "), "{out}");
+}
+
+/// With the hundreds of draws that a posterior takes, `--write` writes one: `./test published`.
+#[test]
+fn base_cells_weigh_draws_and_too_few_draws_are_not_written() {
+    let store = tempfile::tempdir().expect("a directory");
+    let command = format!("calibrate hikey960 --posterior --draws 8 --seeds 2 --store {}", store.path().display());
+    let out = succeeds(&command);
+    assert!(out.contains("draws      32, of which ") && out.contains("fewer than the 100"), "{out}");
+    assert!(out.contains("asym-prev-first/hikey960/sched-pipe/ops_per_sec/base      149313    6.0 %"), "{out}");
+    assert_eq!(succeeds(&command), out, "answered from the store");
+
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("hikey960.toml");
+    std::fs::write(&path, fairground_machine::preset_text("hikey960").expect("a preset")).expect("written");
+    let command = command.replace("hikey960", &path.display().to_string());
+    let ran = fairground(&format!("{command} --write"));
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("no posterior of hikey960 is written") && ran.stderr.contains("100"), "{}", ran.stderr);
+    assert_eq!(files(dir.path()), ["hikey960.toml"]);
+}
+
+#[test]
+fn a_posterior_is_of_base_cells_and_of_all_figures() {
+    refuses("calibrate rpi5 --posterior", &["no published base cell weighs the figures of rpi5"]);
+    refuses("calibrate hikey960 --posterior --write", &["machines/hikey960.toml"]);
+    refuses("calibrate hikey960 --posterior --figure costs.soft.fork", &["cannot be used with"]);
+    refuses("calibrate hikey960 --draws 8", &["--posterior"]);
 }

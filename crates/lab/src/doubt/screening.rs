@@ -3,12 +3,13 @@
 //! Base and test are run on some hundred draws of their own, shortened, with one seed. The change of a metric is regressed
 //! on how far each figure is off in each draw, in standard deviations, and how far what figures share is; ranks stand for
 //! the changes, so that what bends or jumps counts by its direction. Coefficients that noise alone would hardly give are
-//! fitted again without the others; their squares are the shares of the figures in the variance. What no figure explains
-//! by itself stays unattributed.
+//! fitted again without the others. The share of a figure in the variance is its coefficient times its correlation with
+//! the change: its square where figures err independently, as they do unless base cells weigh them. What no figure
+//! explains by itself stays unattributed.
 
 use std::collections::BTreeSet;
 
-use fairground_machine::{Doubt, Draw, Machine};
+use fairground_machine::{Doubt, Draw, Machine, MachineError, Posterior};
 use fairground_workload::Workload;
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
@@ -45,11 +46,12 @@ impl Input {
         }
     }
 
-    fn deviation(&self, draw: Draw) -> f64 {
-        match self {
-            Input::Figure(path) => draw.deviation(path),
-            Input::Shared(name) => draw.deviation(name),
-        }
+    fn deviation(&self, draw: Draw, posteriors: &[Posterior]) -> f64 {
+        let name = match self {
+            Input::Figure(path) => path,
+            Input::Shared(name) => *name,
+        };
+        posteriors.iter().find_map(|posterior| posterior.deviation(draw, name)).unwrap_or_else(|| draw.deviation(name))
     }
 }
 
@@ -58,24 +60,32 @@ impl Input {
 pub struct Design {
     inputs: Vec<Input>,
     draws: Vec<u64>,
+    /// Those that draws of the machines come from.
+    posteriors: Vec<Posterior>,
 }
 
 impl Design {
     /// The design for sides on these machines and workloads, as they are stated.
-    pub fn new<'a>(sides: impl IntoIterator<Item = (&'a Machine, &'a Workload)>) -> Design {
-        let doubts = sides.into_iter().flat_map(|(machine, workload)| {
-            let of_workload = workload.estimates();
-            machine.doubts().into_iter().chain(of_workload)
-        });
-        let mut inputs: BTreeSet<Input> = BTreeSet::new();
-        for (path, Doubt { spread, shares, common }) in doubts {
-            if spread > 1.0 {
-                inputs.insert(Input::Figure(path));
-                inputs.extend(shares.filter(|_| common > 0.0).map(Input::Shared));
+    ///
+    /// # Errors
+    /// If the posterior of a machine cannot be read.
+    pub fn new<'a>(sides: impl IntoIterator<Item = (&'a Machine, &'a Workload)>) -> Result<Design, MachineError> {
+        let (mut inputs, mut posteriors) = (BTreeSet::new(), Vec::<Posterior>::new());
+        for (machine, workload) in sides {
+            let law = machine.draw_law()?;
+            for (path, Doubt { spread, shares, common }) in law.doubts().iter().cloned().chain(workload.estimates()) {
+                if spread > 1.0 {
+                    inputs.insert(Input::Figure(path));
+                    inputs.extend(shares.filter(|_| common > 0.0).map(Input::Shared));
+                }
+            }
+            if let Some(posterior) = law.posterior().filter(|posterior| !posteriors.contains(posterior)) {
+                posteriors.push(posterior.clone());
             }
         }
         let runs = RUNS_MIN.max(RUNS_PER_INPUT * inputs.len()) as u64;
-        Design { inputs: inputs.into_iter().collect(), draws: (FIRST_DRAW..FIRST_DRAW + runs).collect() }
+        let draws = (FIRST_DRAW..FIRST_DRAW + runs).collect();
+        Ok(Design { inputs: inputs.into_iter().collect(), draws, posteriors })
     }
 
     /// The draws to run base and test on.
@@ -102,16 +112,19 @@ impl Design {
         }
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for input in &self.inputs {
-            columns.push(standardised(changes.iter().map(|(draw, _)| input.deviation(Draw(*draw))).collect()));
+            columns.push(standardised(
+                changes.iter().map(|(draw, _)| input.deviation(Draw(*draw), &self.posteriors)).collect(),
+            ));
         }
         let target: Vec<f64> = ranks.iter().map(|rank| rank / variance.sqrt()).collect();
         let Some(first) = Fit::least_squares(&columns.iter().collect::<Vec<_>>(), &target) else { return screening };
         let told: Vec<usize> = (0..p).filter(|i| first.is_told(*i)).collect();
         let again = Fit::least_squares(&told.iter().map(|i| &columns[*i]).collect::<Vec<_>>(), &target);
+        let correlation = |i: usize| columns[i].iter().zip(&target).map(|(x, y)| x * y).sum::<f64>() / n as f64;
         let mut shares: Vec<Share> =
             self.inputs.iter().map(|input| Share { figure: input.name(), share: 0.0 }).collect();
         for (i, coefficient) in told.iter().zip(again.iter().flat_map(|fit| &fit.coefficients)) {
-            shares[*i].share = coefficient * coefficient;
+            shares[*i].share = (coefficient * correlation(*i)).max(0.0);
         }
         shares.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.figure.cmp(&b.figure)));
         let sum: f64 = shares.iter().map(|share| share.share).sum();
@@ -260,9 +273,10 @@ mod tests {
     use super::*;
 
     fn design() -> Design {
-        let machine = Machine::preset("hikey960").unwrap();
+        // Of a board that no base cell weighs.
+        let machine = Machine { name: "board".into(), ..Machine::preset("hikey960").unwrap() };
         let (workload, _) = Workload::find("sched-pipe", &machine).unwrap();
-        Design::new([(&machine, &workload)])
+        Design::new([(&machine, &workload)]).unwrap()
     }
 
     /// Changes made by hand: so many standard deviations times each weight, plus noise.

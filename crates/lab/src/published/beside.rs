@@ -115,11 +115,11 @@ fn workload_match(row: &str, side: SideRun) -> Match {
     }
 }
 
-fn without_length(spec: &str) -> BTreeSet<&str> {
-    let options = spec.split_once(':').map_or("", |(_, options)| options).split(',');
-    options
-        .filter(|option| !option.is_empty() && !LENGTH.contains(&option.split('=').next().unwrap_or(option)))
-        .collect()
+/// Name and options of a workload but for those of its length.
+pub(super) fn without_length(spec: &str) -> (&str, BTreeSet<&str>) {
+    let (name, options) = spec.split_once(':').unwrap_or((spec, ""));
+    let is_other = |option: &&str| !option.is_empty() && !LENGTH.contains(&option.split('=').next().unwrap_or(option));
+    (name, options.split(',').filter(is_other).collect())
 }
 
 /// Whether the sides are a row's but for the workload.

@@ -4,6 +4,8 @@ use fairground_run::run_config::{self, InvalidSetting};
 use fairground_sim::Governor;
 use serde::Deserialize;
 
+use super::beside::without_length;
+
 /// The run that repeats a row.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -16,6 +18,8 @@ pub struct PublishedRun {
     pub test_workload: Option<String>,
     /// The workload at the mail's own length, where `workload` is shorter.
     pub full: Option<String>,
+    /// A shorter form of `workload`, which is run many times where the base weighs the figures of the machine.
+    pub short: Option<String>,
     /// Number of seeds, where the default is too small.
     pub seeds: Option<u64>,
     /// Name of our metric.
@@ -64,7 +68,8 @@ impl PublishedRun {
 
     /// All workloads that the run names.
     pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        [Some(&mut self.workload), self.test_workload.as_mut(), self.full.as_mut()].into_iter().flatten()
+        let others = [self.test_workload.as_mut(), self.full.as_mut(), self.short.as_mut()];
+        [&mut self.workload].into_iter().chain(others.into_iter().flatten())
     }
 
     /// The names of the schedulers that are run: base and test, or the base twice if there is no test.
@@ -92,6 +97,9 @@ impl PublishedRun {
     pub(super) fn problem(&self) -> Option<&'static str> {
         if self.seeds == Some(0) {
             return Some("expected at least one seed");
+        }
+        if self.short.as_ref().is_some_and(|short| without_length(short) != without_length(&self.workload)) {
+            return Some("expected short to be the workload but for its length");
         }
         let twice = |form: PublishedRun| form.ends() == self.ends() || form.ends()[0] == form.ends()[1];
         self.forms().any(twice).then_some("expected in also another pair than base and test")

@@ -11,13 +11,13 @@ use super::rows::{reproduce, runs_of, Executed, Reproduction};
 use crate::ablation::{Ablation, AblationError};
 use crate::comparison::{Report, Settings};
 use crate::cost_attribution::TERMS;
-use crate::doubt::{draws_and_seeds, AskedDraws};
+use crate::doubt::{draws_and_seeds, note_on_draw_law, AskedDraws};
 use crate::published::{Mail, PublishedRun};
 use crate::robustness::{self, Robustness};
 use crate::sensitivity::{self, PerturbedMachine, Sensitivity, SkippedFigure, Trial};
 use fairground_run::executor::{Asked, Executor, Outcomes};
 use fairground_run::experiment::Experiment;
-use fairground_run::run_config::RunConfig;
+use fairground_run::run_config::{ExperimentError, RunConfig};
 use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::Workers;
 use fairground_sim::Config;
@@ -43,6 +43,8 @@ struct PlannedRun {
     pair: PairedColumns,
     /// Base and test on draws of the figures in doubt.
     drawn: AskedDraws,
+    /// What these draws are of; none without draws.
+    draw_law: Option<String>,
     sources: Vec<Source>,
     /// The same columns without each of [`TERMS`]; `None` for a term that is absent.
     without: Vec<Option<PairedColumns>>,
@@ -141,7 +143,9 @@ impl<'a> Planner<'a> {
             true => Some(self.request_ablation(&spec, [&base, &test], &mail.based_on, &seeds)?),
         };
         let sources = base.machine.figures.iter().map(|f| f.source.clone()).collect();
-        Ok(PlannedRun { pair, drawn, sources, without, ablation })
+        let law = || base.machine.draw_law().map(|law| note_on_draw_law(&law));
+        let draw_law = (self.draws > 0).then(law).transpose().map_err(ExperimentError::from)?;
+        Ok(PlannedRun { pair, drawn, draw_law, sources, without, ablation })
     }
 
     /// Base and test on each draw, of a run that a row of both columns needs.
@@ -373,6 +377,7 @@ impl PlannedRun {
             .map(|(ablation, columns)| (ablation.clone(), columns.iter().map(|asked| outcomes.of(*asked)).collect()));
         let (mut report, drawn) = (self.pair.report(outcomes), self.drawn.runs(outcomes));
         report.add_model(&drawn);
+        self.draw_law.iter().for_each(|law| report.note(law));
         Executed {
             report,
             drawn,
