@@ -6,7 +6,8 @@ mod plausible;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{CpuType, Distance, FreqDomain, IdleScope, Machine, Opp, SoftCost, Source};
+use crate::doubt::{USUAL_ENTRY, USUAL_WAKE};
+use crate::{CpuType, Distance, FreqDomain, IdleScope, Machine, Opp, SoftCost, Source, SourceClass};
 
 use self::plausible::digits;
 
@@ -43,6 +44,7 @@ impl Machine {
             check_smt(cpu_type, &mut found);
         }
         self.check_idle_power(&mut found);
+        self.check_declared_idle_times(&mut found);
         self.check_costs(&mut found);
         self.check_caches(&mut found);
         self.check_sources(&mut found);
@@ -107,6 +109,28 @@ impl Machine {
     }
 
     /// An idle CPU should draw less than one that runs at its lowest OPP.
+    /// What a device tree declares of entry and wake is the worst case, which passes hardly ever.
+    fn check_declared_idle_times(&self, found: &mut Warnings) {
+        for figure in &self.figures {
+            let Some((state, time)) = figure.path.rsplit_once('.').filter(|(state, _)| state.contains(".idle.")) else {
+                continue;
+            };
+            let usual = match (time, &figure.source) {
+                ("entry", Source::Published(SourceClass::Declared, _)) => USUAL_ENTRY,
+                ("wake", Source::Published(SourceClass::Declared, _)) => USUAL_WAKE,
+                _ => continue,
+            };
+            found.add(
+                figure.path.clone(),
+                format!(
+                    "what is declared is the worst case; usually {} of it passes: state that as an estimate with spread \
+                     {:.1}, and what the kernel is told as `{state}.exit_latency`",
+                    usual.part, usual.spread
+                ),
+            );
+        }
+    }
+
     fn check_idle_power(&self, found: &mut Warnings) {
         for (i, cpu_type) in self.cpu_types.iter().enumerate() {
             let Some(cpu) = self.cpus.iter().find(|cpu| cpu.cpu_type == i as u32) else { continue };

@@ -22,14 +22,24 @@ use crate::{CpuType, Distance, Figure, Machine, MachineError, SoftCost, Source, 
 pub use self::law::DrawLaw;
 pub use self::posterior::{Posterior, EFFECTIVE_MIN};
 
-/// The parts of a declared time into an idle state, and out of it, that pass usually: what is declared is the worst case
-/// (docs/spec/measured.md, section 2).
-const USUAL_ENTRY: f64 = 0.35;
-const USUAL_WAKE: f64 = 0.5;
+/// What passes usually of a time into an idle state, or out of it, that a device tree declares: that is the worst case.
+pub(crate) struct UsualTime {
+    /// The part of the declared time.
+    pub part: f64,
+    /// Within what factor it is known.
+    pub spread: f64,
+}
 
-/// The part `usual` of a time, in whole ns.
-pub(crate) fn usual_ns(declared_ns: u64, usual: f64) -> u64 {
-    (declared_ns as f64 * usual).round() as u64
+/// Of entries (docs/spec/measured.md, section 2).
+pub(crate) const USUAL_ENTRY: UsualTime = UsualTime { part: 0.35, spread: 2.0 };
+/// Of wakes (docs/spec/measured.md, section 2).
+pub(crate) const USUAL_WAKE: UsualTime = UsualTime { part: 0.5, spread: 1.7 };
+
+impl UsualTime {
+    /// What passes usually, in whole ns.
+    pub fn ns(&self, declared_ns: u64) -> u64 {
+        (declared_ns as f64 * self.part).round() as u64
+    }
 }
 
 /// The greatest spread that a file may state.
@@ -57,8 +67,8 @@ const KINDS: &[Kind] = &[
     Kind::exact("thermal.start"),
     Kind::exact("thermal.step"),
     Kind::estimated("thermal.*", 2.0),
-    Kind { declared: Some(2.0), ..Kind::shared("*.entry", "idle times") },
-    Kind { declared: Some(1.7), estimate: Some(1.5), ..Kind::shared("*.wake", "idle times") },
+    Kind { declared: Some(USUAL_ENTRY.spread), ..Kind::shared("*.entry", "idle times") },
+    Kind { declared: Some(USUAL_WAKE.spread), estimate: Some(1.5), ..Kind::shared("*.wake", "idle times") },
     Kind::shared("cpu_type.*.power", "power"),
     Kind::shared("cpu_type.*.transition", "power"),
     Kind::estimated("*.smt_throughput", 1.12),
@@ -243,21 +253,6 @@ impl Figure {
     }
 }
 
-impl Figure {
-    /// What part of it passes usually, if it is a worst case: entry and wake of an idle state whose source declares them.
-    /// The kernel is told what is declared.
-    pub fn usual_part(&self) -> Option<f64> {
-        let (state, time) = self.path.rsplit_once('.')?;
-        let is_declared = matches!(self.source, Source::Published(SourceClass::Declared, _));
-        let usual = match time {
-            "entry" => USUAL_ENTRY,
-            "wake" => USUAL_WAKE,
-            _ => return None,
-        };
-        (is_declared && state.contains(".idle.")).then_some(usual)
-    }
-}
-
 impl Source {
     /// Its class, as files and tables of doubt name it: `measured`, `declared`, `datasheet`, `estimate` or `fitted`.
     pub fn class(&self) -> &'static str {
@@ -306,9 +301,8 @@ impl Draw {
 }
 
 impl Machine {
-    /// This machine with all figures drawn; draw 0 is the machine as it stands. Times of idle states that are declared are
-    /// worst cases: draws of them are round what passes usually ([`Figure::usual_part`]). Figures that are certain, arrangements,
-    /// clocks and what the kernel is told (exit latencies, residencies, capacities, its energy model) stay.
+    /// This machine with all figures drawn; draw 0 is the machine as it stands. Figures that are certain, arrangements, clocks
+    /// and what the kernel is told (exit latencies, residencies, capacities, its energy model) stay.
     ///
     /// What rises or falls along idle states, distances and caches here does so in every draw: a value that would break
     /// the order takes its neighbour's. Shares stay below 1 (of a footprint: 0.6), and thermal nodes slow enough for

@@ -34,7 +34,7 @@ impl FitParam {
     }
 }
 
-/// As the path of a figure: `costs.scale`, `costs.soft.fork`.
+/// As the path of a figure: `costs.scale`, `costs.soft.futex`.
 impl fmt::Display for FitParam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -81,7 +81,7 @@ mod tests {
         for free in FitParam::variants() {
             assert_eq!(FitParam::from_path(&free.to_string()), Some(free));
         }
-        assert_eq!(FitParam::from_path("costs.soft.fork"), Some(FitParam::Soft(SoftCost::Fork)));
+        assert_eq!(FitParam::from_path("costs.soft.futex"), Some(FitParam::Soft(SoftCost::Futex)));
         assert_eq!(FitParam::from_path("costs.soft.probe"), None, "a scan is never fitted");
         assert_eq!(FitParam::from_path("costs.message.llc"), Some(FitParam::Message(Distance::Llc)));
         assert_eq!(FitParam::from_path("costs.line.same"), None, "a line that stays costs nothing");
@@ -92,7 +92,7 @@ mod tests {
     fn a_cost_is_turned_as_the_file_states_it() {
         let mut costs = Machine::preset("hikey").unwrap().costs;
         let send = FitParam::Soft(SoftCost::SockSend);
-        assert_eq!(costs.fit_value(send), 3410.0);
+        assert_eq!(costs.fit_value(send), 2720.0);
         costs.set_fit_value(send, 4000.0);
         assert_eq!((costs.fit_value(send), costs.soft(SoftCost::SockSend)), (4000.0, 4000.0 * costs.scale));
         costs.set_fit_value(FitParam::Message(Distance::Llc), 620.4);

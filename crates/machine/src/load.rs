@@ -200,12 +200,12 @@ mod tests {
         assert_eq!(threads.unwrap(), None, "several figures have no one value");
     }
 
-    /// Of 1, 1.45, 1.65 and 1.8 the first is not an estimate: 1 + 0.45 x 1.2 = 1.54, and so on.
+    /// Of 1, 1.42, 1.65 and 1.86 the first is what the others are of: 1 + 0.42 x 1.2 = 1.504, and so on.
     #[test]
     fn throughput_of_threads_is_turned_above_one() {
         let machine = Machine::preset("thunderx2-224").unwrap();
         let turned = machine.perturbed("cpu_type.Vulcan.smt_throughput", Perturbation::Times(1.2)).unwrap().unwrap();
-        assert_eq!(turned.cpu_types[0].smt_throughput, [1000, 1540, 1780, 1960]);
+        assert_eq!(turned.cpu_types[0].smt_throughput, [1000, 1504, 1780, 2032]);
     }
 
     /// Every estimate of every preset can be turned, is refused with a reason, or is not a magnitude.

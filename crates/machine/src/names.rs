@@ -52,10 +52,11 @@ impl SoftCost {
         SOFT[self as usize].1
     }
 
-    /// Whether the machine's fitted `scale` multiplies this cost. Scan, migration and periodic work stand on
-    /// their own grounds and are never fitted (design decision 6).
+    /// Whether the machine's fitted `scale` multiplies this cost. Scan, migration, periodic work and the making and end
+    /// of processes stand on their own grounds and are never fitted (design decision 6).
     pub fn is_scaled(self) -> bool {
-        !matches!(self, SoftCost::Probe | SoftCost::GroupCpu | SoftCost::Migrate | SoftCost::Tick | SoftCost::Balance)
+        use SoftCost::*;
+        !matches!(self, Probe | GroupCpu | Migrate | Tick | Balance | Fork | Exec | Exit)
     }
 }
 

@@ -230,7 +230,7 @@ mod tests {
         let paths: Vec<String> = machine.figures.iter().map(|f| f.path.clone()).collect();
         let fixed = |path: &str| path == "thermal.step" || path.ends_with(".polling");
         let free: Vec<&String> = paths.iter().filter(|p| p.starts_with("thermal.") && !fixed(p)).collect();
-        assert_eq!(free.len(), 18);
+        assert_eq!(free.len(), 36);
         let before: Vec<String> = shown(&machine, &free);
         let thermal = machine.thermal.as_mut().unwrap();
         assert!(free.iter().all(|path| thermal.perturb(path, Perturbation::Times(2.0))));

@@ -134,7 +134,7 @@ fn thunderx2_has_four_threads_a_core_and_two_sockets() {
     assert_eq!(machine.llcs[1].to_string(), "112-223");
     let to = |cpu| machine.distance(0, cpu);
     assert_eq!([to(28), to(1), to(112)], [Distance::Smt, Distance::Llc, Distance::Remote]);
-    assert_eq!(machine.type_of(0).smt_throughput, [1000, 1450, 1650, 1800]);
+    assert_eq!(machine.type_of(0).smt_throughput, [1000, 1420, 1650, 1860]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One case per way in which a machine file can be wrong: the message names file, line and key, and helps.
 
-use fairground_machine::{preset_text, Machine, ThermalGovernor};
+use fairground_machine::{preset_text, ControllerGains, Machine, ThermalGovernor};
 use miette::Diagnostic;
 
 /// The preset `name` with `from` replaced by `to`, once.
@@ -279,8 +279,8 @@ fn idle_states_out_of_order() {
     refused("hikey", sleep, "residency = { us = 3000,", "idle.cluster-sleep]", &parts);
     refused(
         "hikey",
-        "entry = { us = 700",
-        "entry = { us = 7000",
+        "exit_latency = { us = 950",
+        "exit_latency = { us = 9500",
         "idle.cluster-sleep]",
         &["exit latency 1500000 ns after"],
     );
@@ -326,8 +326,8 @@ fn duplicate_names_are_refused_where_the_second_stands() {
 
 #[test]
 fn a_doubt_that_cannot_be_is_refused() {
-    let of = |spread: &str| format!("source = \"estimate: lmbench exec less fork\", spread = {spread} }}");
-    let exec = "source = \"estimate: lmbench exec less fork\" }";
+    let of = |spread: &str| format!("source = \"estimate: lmbench exec less fork; factor 2\", spread = {spread} }}");
+    let exec = "source = \"estimate: lmbench exec less fork; factor 2\" }";
     for (spread, problem) in [("0.9", "a spread of 0.9"), ("11", "a spread of 11"), ("\"x\"", "expected a number")] {
         refused("hikey960", exec, &of(spread), "exec = {", &["costs.soft.exec.spread", problem]);
     }
@@ -424,27 +424,27 @@ fn a_thermal_governor_has_the_figures_of_its_kind() {
     let governor = "governor = \"power-allocator\"";
     refused("pixel6", governor, "governor = \"step-wise\"", "switch_on", &["`switch_on` with a step-wise governor"]);
     refused("pixel6", governor, "governor = \"bang-bang\"", "bang-bang", &["unknown governor `bang-bang`"]);
-    refused("pixel6", "switch_on = { C = 65", "switch_on = { C = 85", "C = 85", &["no sooner than where it steers to"]);
+    refused("pixel6", "switch_on = { C = 70", "switch_on = { C = 95", "C = 95", &["no sooner than where it steers to"]);
     refused("pixel6", "cools = [{ cpus = \"6-7\" }]", "cools = [{ cpus = \"6\" }]", "\"6\"", &["no clock is that"]);
 }
 
 #[test]
 fn constants_of_a_controller_are_read_and_written_or_refused() {
-    let big = "sustainable = { mW = 1700";
-    let gains = "k_po = { mW_per_K = 60, source = \"estimate: x\" }\ni_max = { W = 2, source = \"estimate: x\" }\n\
-                 integral_cutoff = { C = 10, source = \"estimate: x\" }\n";
-    let text = edited("pixel6", big, &format!("{gains}{big}"));
-    let machine = Machine::from_toml("m", &text).expect("a machine");
+    let k_pu = "k_pu = { mW_per_K = 60, source = \"PX\" }\n";
+    let machine = Machine::from_toml("m", &edited("pixel6", k_pu, "")).expect("a machine");
     let governor = machine.thermal.as_ref().map(|thermal| thermal.zones[0].governor);
-    let Some(ThermalGovernor::PowerAllocator { gains: read, .. }) = governor else { panic!("{governor:?}") };
-    assert_eq!((read.k_po, read.k_pu, read.i_max_mw), (Some(60.0), None, Some(2000.0)));
-    assert_eq!(read.integral_cutoff_mc, Some(10_000));
+    let Some(ThermalGovernor::PowerAllocator { gains, .. }) = governor else { panic!("{governor:?}") };
+    let (k_po, k_i, i_max_mw) = (Some(60.0), Some(50.0), Some(2048.0));
+    let stated = ControllerGains { k_po, k_pu: None, k_i, i_max_mw, integral_cutoff_mc: Some(10_000) };
+    assert_eq!(gains, stated);
     assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
-    let wrong = gains.replace("mW_per_K", "mW");
-    refused("pixel6", big, &format!("{wrong}{big}"), "k_po =", &["unknown unit `mW`"]);
-    let trip = "governor = \"step-wise\"\ntrip = { C = 90, source = \"estimate: x\" }\nk_i = { mW_per_K = 1, source = \"estimate: x\" }";
-    let governor = "governor = \"power-allocator\"\nswitch_on";
-    assert!(refusal(&edited("pixel6", governor, &format!("{trip}\nswitch_on"))).contains("with a step-wise governor"));
+    refused("pixel6", k_pu, &k_pu.replace("mW_per_K", "mW"), "mW = 60", &["unknown unit `mW`", "mW_per_K, W_per_K"]);
+    let trips =
+        "governor = \"step-wise\"\ntrip = { C = 90, source = \"PX\" }\nhysteresis = { C = 2, source = \"PX\" }\n";
+    let text = preset_text("pixel6").expect("a preset");
+    let (from, to) = (text.find("governor = ").expect("a governor"), text.find("k_po = ").expect("a gain"));
+    let text = format!("{}{trips}{}", &text[..from], &text[to..]);
+    assert!(refusal(&text).contains("`k_po` with a step-wise governor"), "{}", refusal(&text));
 }
 
 #[test]

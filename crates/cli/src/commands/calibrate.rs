@@ -32,7 +32,7 @@ pub struct Calibrate {
     /// The baseline cell to fit, instead of all that the file records
     #[arg(long)]
     cell: Option<String>,
-    /// The figure to change, e.g. costs.soft.fork; given several times, costs that keep their ratio [default: what the
+    /// The figure to change, e.g. costs.soft.futex; given several times, costs that keep their ratio [default: what the
     /// file records for the cell, else costs.scale]
     #[arg(long, value_name = "PATH", requires = "cell")]
     figure: Vec<String>,

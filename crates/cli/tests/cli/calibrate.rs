@@ -2,8 +2,8 @@
 
 use super::{fairground, files, refuses, succeeds};
 
-/// All seeds of all recorded fits are repeated, to the digit, by `./test published`. Here one seed must do, so it is the machine
-/// on which all seeds give nearly the same.
+/// All seeds of all recorded fits are repeated, to the digit, by `./test published`. Here one seed must do: its fit is within one
+/// percent of that of all.
 #[test]
 fn a_recorded_fit_repeats() {
     let store = tempfile::tempdir().expect("a directory");
@@ -15,7 +15,7 @@ fn a_recorded_fit_repeats() {
         let line = out.lines().find(|l| l.starts_with(word)).expect(word);
         line.rsplit(' ').next().unwrap_or_default().parse().expect("a number")
     };
-    assert!((scale("recorded") - scale("fitted")).abs() < 0.002, "{out}");
+    assert!((scale("recorded") / scale("fitted") - 1.0).abs() < 0.01, "{out}");
     assert!(out.contains("asym-prev-first/hikey960/sched-pipe/ops_per_sec/base"));
 }
 
@@ -56,9 +56,9 @@ fn a_fit_out_of_reach_says_so() {
 
 #[test]
 fn a_figure_of_its_own_is_fitted_to_a_cell() {
-    refuses("calibrate hikey --figure costs.soft.fork", &["--cell"]);
+    refuses("calibrate hikey --figure costs.soft.futex", &["--cell"]);
     refuses(
-        "calibrate hikey960 --cell 000/hikey960/sched-pipe/ops_per_sec/base --figure costs.soft.fork",
+        "calibrate hikey960 --cell 000/hikey960/sched-pipe/ops_per_sec/base --figure costs.soft.futex",
         &["hikey960 would have 2 fitted figures and has 1 baseline cells"],
     );
     let out = succeeds(

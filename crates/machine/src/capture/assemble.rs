@@ -9,6 +9,7 @@ use super::clocks::Clock;
 use super::estimate::{Core, Curve, Lender};
 use super::hardware::Hardware;
 use super::{caches, energy, idle};
+use crate::doubt::{USUAL_ENTRY, USUAL_WAKE};
 
 /// node_reclaim_distance of AMD's and Hygon's Zen.
 const ZEN_RECLAIM_DISTANCE: u32 = 32;
@@ -294,13 +295,17 @@ impl<'a> Parts<'a> {
             return vec![lent.only_state(power, lowest_mw)];
         }
         for state in &kind.states {
-            let sourced: &[&str] = match state.entry_and_wake_us {
-                Some(_) => &["entry", "wake", "exit_latency", "residency"],
-                None => &["exit_latency", "residency"],
-            };
-            for figure in sourced {
+            let path = |figure: &str| format!("cpu_type.{}.idle.{}.{figure}", kind.name, state.name);
+            for figure in ["exit_latency", "residency"] {
                 let source = published(if state.is_added { ADDED_STATE } else { self.seen.places.idle });
-                self.state(format!("cpu_type.{}.idle.{}.{figure}", kind.name, state.name), source);
+                self.state(path(figure), source);
+            }
+            let Some((entry_us, wake_us)) = state.entry_and_wake_us else { continue };
+            for (figure, declared_us, usual) in [("entry", entry_us, USUAL_ENTRY), ("wake", wake_us, USUAL_WAKE)] {
+                let reason = format!("usually {} of the {declared_us} us that the device tree declares", usual.part);
+                let source = Source::Estimate(reason);
+                let spread = Some(usual.spread);
+                self.figures.push(Figure { path: path(figure), value: String::new(), source, spread });
             }
         }
         lent.idle_states(&kind.states, power, lowest_mw)

@@ -4,6 +4,7 @@ use crate::{Cache, Caches, Costs, CpuType, Distance, Figure, FreqDomain, IdleSta
 
 use super::caches::CacheInfo;
 use super::idle::State;
+use crate::doubt::{USUAL_ENTRY, USUAL_WAKE};
 
 /// Throughput of a core with 1, 2, ... busy threads, thousandths, where the preset's cores have fewer threads: round
 /// figures for code with many system calls.
@@ -284,8 +285,8 @@ fn idle_state(state: &State, like: &IdleState, power: f64, lowest_mw: f64) -> Id
         (u128::from(ns) * u128::from(exit_latency_ns) / u128::from(like_latency_ns)).min(exit_latency_ns.into())
     };
     let longer = exit_latency_ns as f64 / like_latency_ns as f64;
-    let stated = state.entry_and_wake_us.map(|(entry, wake)| (entry * 1000, wake * 1000));
-    let (entry_ns, wake_ns) = stated.unwrap_or((share(like.entry_ns) as u64, share(like.wake_ns) as u64));
+    let usual = state.entry_and_wake_us.map(|(entry, wake)| (USUAL_ENTRY.ns(entry * 1000), USUAL_WAKE.ns(wake * 1000)));
+    let (entry_ns, wake_ns) = usual.unwrap_or((share(like.entry_ns) as u64, share(like.wake_ns) as u64));
     // A loop runs: without one to go by, it draws what the lowest frequency does.
     let lent_mw = if state.is_polling && !like.polling { lowest_mw } else { rounded(like.power_mw * power) };
     IdleState {

@@ -5,7 +5,7 @@
 //!
 //! | figures | compared by |
 //! |---|---|
-//! | `costs.soft` | the file's value, before `costs.scale`, which is compared by itself |
+//! | `costs.soft` | clocks of the fastest CPU; the file's value, before `costs.scale`, which is compared by itself |
 //! | OPPs | mW for each MHz at the top clock |
 //! | cluster power | share of the power of its CPUs at their top clocks |
 //! | idle `entry`, `wake`, `residency` | by the exit latency that the kernel is told, which is not compared: firmware's differ widely |
@@ -163,8 +163,9 @@ fn costs(machine: &Machine, all: &mut Vec<Sample>) {
     add("costs.scale".into(), costs.scale, "");
     add("costs.jitter".into(), costs.jitter, "");
     add("costs.link".into(), costs.link_gb_per_s.unwrap_or(0.0), " GB/s");
+    let ghz = fastest_ghz(machine);
     for kind in SoftCost::variants() {
-        add(format!("costs.soft.{}", kind.name()), stated_ns(costs, kind), " ns");
+        add(format!("costs.soft.{}", kind.name()), stated_ns(costs, kind) * ghz, " clocks of the fastest CPU");
     }
     let tables = [
         ("ipi", &costs.ipi_ns),
@@ -177,6 +178,12 @@ fn costs(machine: &Machine, all: &mut Vec<Sample>) {
             add(format!("costs.{name}.{}", distance.name()), table[distance as usize] as f64, " ns");
         }
     }
+}
+
+/// The top clock of the CPU of the greatest capacity, whose time software costs are.
+fn fastest_ghz(machine: &Machine) -> f64 {
+    let fastest = machine.cpus.iter().max_by_key(|cpu| cpu.capacity);
+    fastest.map_or(0.0, |cpu| top(machine.freq_domain_of(cpu.id)).0 / 1e6)
 }
 
 /// A price as the file states it, before the scale.

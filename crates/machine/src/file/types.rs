@@ -1,9 +1,8 @@
 //! `[cpu_type.NAME]`: capacity, SMT throughput and idle states of a kind of core.
 
-use crate::doubt::usual_ns;
 use crate::error::{FileError, FileResult};
 use crate::suggest;
-use crate::{CpuMask, CpuType, Figure, IdleScope, IdleState};
+use crate::{CpuMask, CpuType, IdleScope, IdleState};
 
 use super::clocks::Clocks;
 use super::figure::{Fit, CAPACITY, EFFICIENCY, ENERGY, POWER};
@@ -245,13 +244,10 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
     })
 }
 
-/// The time that passes, and the one that the file states, of which the kernel is told. A declared time is a worst case: a
-/// draw has what passes usually.
+/// The time that passes, and the one that the file states, of which the kernel is told: in a draw they differ.
 fn read_idle_time(node: &Node, path: String) -> FileResult<(u64, u64)> {
     let stated_ns = node.stated_time(&path)?;
-    let ns = node.time(path)?;
-    let usual = node.file.drawn.and_then(|_| node.file.figures.borrow().last().and_then(Figure::usual_part));
-    Ok((usual.map_or(ns, |usual| usual_ns(ns, usual)), stated_ns))
+    Ok((node.time(path)?, stated_ns))
 }
 
 fn read_scope(node: &Node) -> FileResult<IdleScope> {

@@ -70,11 +70,11 @@ fn a_board_of_two_kinds_of_cores() {
     assert_eq!(points(machine, 1), [(600, 168.75), (1200, 433.5), (2000, 1000.0)]);
     assert_eq!(machine.freq_domains.iter().map(|d| d.transition_ns).collect::<Vec<_>>(), [200_000, 300_000]);
     assert_eq!(machine.cpu_types.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["Cortex-A53", "Cortex-A73"]);
-    // The kernel sees 700 us, the hardware takes 300 and 500.
+    // The kernel sees 700 us; the hardware takes 300 and 500 at worst, usually 0.35 and 0.5 of these.
     assert_eq!(idle(machine, 0), "WFI 1/1, cpu-sleep 300/1000, all-sleep* 700/3000");
     let [_, cpu_sleep, all_sleep] = machine.idle_states(4) else { panic!("three states") };
-    assert_eq!((cpu_sleep.entry_ns, cpu_sleep.wake_ns), (100_000, 200_000));
-    assert_eq!((all_sleep.entry_ns, all_sleep.wake_ns, all_sleep.exit_latency_ns), (300_000, 500_000, 700_000));
+    assert_eq!((cpu_sleep.entry_ns, cpu_sleep.wake_ns), (35_000, 100_000));
+    assert_eq!((all_sleep.entry_ns, all_sleep.wake_ns, all_sleep.exit_latency_ns), (105_000, 250_000, 700_000));
     let sizes = |machine: &Machine| -> Vec<(String, u32)> {
         let caches = machine.caches.as_ref().expect("caches");
         caches.all.iter().map(|cache| (cache.cpus.to_string(), cache.size_kib)).collect()
@@ -96,7 +96,11 @@ fn every_figure_says_where_it_is_from() {
         ("freq_domain[0-3].transition", "device tree, clock-latency-ns"),
         ("freq_domain[4-7].opps", "device tree, dynamic-power-coefficient x MHz x V^2 of the operating points"),
         ("cpu_type.Cortex-A53.capacity", "device tree, capacity-dmips-mhz x top clock"),
-        ("cpu_type.Cortex-A73.idle.cpu-sleep.wake", "device tree, idle-states"),
+        ("cpu_type.Cortex-A73.idle.cpu-sleep.exit_latency", "device tree, idle-states"),
+        (
+            "cpu_type.Cortex-A73.idle.cpu-sleep.wake",
+            "estimate: usually 0.5 of the 200 us that the device tree declares",
+        ),
         ("cpu_type.Cortex-A73.idle.WFI.residency", "Linux, drivers/cpuidle/cpuidle-psci.c: WFI"),
         ("cpu_type.Cortex-A73.idle.cpu-sleep.power", "estimate: from hikey960"),
         ("cluster[0-3].active", "estimate: from hikey960"),
