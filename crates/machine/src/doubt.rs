@@ -264,6 +264,15 @@ impl Source {
     }
 }
 
+/// How many standard deviations what is in doubt is off, by name; none: all is as it is stated.
+pub type Deviations<'a> = Option<&'a dyn Fn(&str) -> f64>;
+
+/// The part of a normal distribution that lies below so many standard deviations: between 0 and 1, all equally likely for
+/// those of a draw.
+pub fn share_below(deviation: f64) -> f64 {
+    libm::erfc(-deviation * std::f64::consts::FRAC_1_SQRT_2) / 2.0
+}
+
 /// A numbered draw of all figures in doubt; 0: none is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Draw(pub u64);
@@ -276,9 +285,9 @@ impl Draw {
         libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
     }
 
-    /// A number between 0 and 1, all equally likely; it rises with [`Self::deviation`].
+    /// [`share_below`] of [`Self::deviation`].
     pub fn share(self, name: &str) -> f64 {
-        libm::erfc(-self.deviation(name) * std::f64::consts::FRAC_1_SQRT_2) / 2.0
+        share_below(self.deviation(name))
     }
 
     /// The factor of the figure at `path`.

@@ -146,7 +146,9 @@ impl RunConfig {
     ) -> Result<ExperimentAndNotes, ExperimentError> {
         let (mut machine, mut workload): (Arc<Machine>, Arc<Workload>) = (machine.into(), workload.into());
         if self.draw != 0 {
-            workload = Arc::new(workload.drawn(&machine, Draw(self.draw))?);
+            let law = machine.draw_law()?;
+            let deviation = |name: &str| law.deviation(Draw(self.draw), name);
+            workload = Arc::new(workload.drawn(&machine, Some(&deviation))?);
             machine = Arc::new(machine.drawn(Draw(self.draw))?);
         }
         kernel_compat::size(&scheds, &machine)?;

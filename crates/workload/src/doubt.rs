@@ -1,8 +1,10 @@
-//! Doubt of workloads: what is estimated within built-ins, drawn as the figures of machines are ([`Draw`]).
+//! Doubt of workloads: what is estimated within built-ins, drawn as the figures of machines are ([`Deviations`]).
 //!
 //! What a user states is given, and never drawn; of files everything is.
 
-use fairground_machine::{Doubt, Draw, Machine};
+use fairground_machine::{share_below, Deviations, Doubt, Machine};
+
+use std::collections::BTreeSet;
 
 use crate::builtin::Builtin;
 use crate::error::WorkloadError;
@@ -34,14 +36,14 @@ const ESTIMATES: [(&str, &str, Estimate); 7] = [
 /// Spread of the working set of a task of a built-in, and the half of its log-variance that all of them share.
 const FOOTPRINT: Doubt = Doubt { spread: 1.6, shares: Some("footprints"), common: 0.5 };
 
-/// The factor of the default of an option in a draw.
-pub(crate) fn of_default(workload: &str, info: &OptionInfo, draw: Draw) -> f64 {
+/// The factor of the default of an option.
+pub(crate) fn default_factor(workload: &str, info: &OptionInfo, deviations: Deviations) -> f64 {
     let found = ESTIMATES.iter().find(|(of, name, _)| (*of, *name) == (workload, info.name));
-    let Some((_, name, estimate)) = found.filter(|_| draw.0 > 0) else { return 1.0 };
+    let Some(((_, name, estimate), deviation)) = found.zip(deviations) else { return 1.0 };
     let path = option_path(workload, name);
     match estimate {
-        Estimate::Factor(spread) => draw.factor(&path, Doubt::alone(*spread)),
-        Estimate::FromTo(least) => least + (1.0 - least) * draw.share(&path),
+        Estimate::Factor(spread) => Doubt::alone(*spread).factor(&path, deviation),
+        Estimate::FromTo(least) => least + (1.0 - least) * share_below(deviation(&path)),
     }
 }
 
@@ -65,28 +67,31 @@ fn footprint_path(workload: &str, task: &TaskSpec) -> String {
 }
 
 impl Workload {
-    /// This workload with what is estimated in it drawn, for the machine that it was found for. It is itself if it comes
-    /// from a file, if it was changed after it was found, but for the CPUs that it was bound to, and in draw 0.
+    /// This workload with what is estimated in it off by so many standard deviations, for the machine that it was found for.
+    /// It is itself if it comes from a file, if it was changed after it was found, but for the CPUs that it was bound to, and
+    /// without deviations.
     ///
     /// # Errors
     /// As [`Workload::find`].
-    pub fn drawn(&self, machine: &Machine, draw: Draw) -> Result<Workload, WorkloadError> {
-        let Some((builtin, options)) = self.builtin_and_options().filter(|_| draw.0 > 0) else {
+    pub fn drawn(&self, machine: &Machine, deviations: Deviations) -> Result<Workload, WorkloadError> {
+        let Some(((builtin, options), deviation)) = self.builtin_and_options().zip(deviations) else {
             return Ok(self.clone());
         };
         let cpus = self.tasks.iter().find(|task| task.kthread_cpu.is_none()).and_then(|task| task.affinity);
-        let found = |draw: Draw| -> Result<Workload, WorkloadError> {
-            let (mut workload, _) = from_builtin(builtin, options, machine, draw)?;
+        let found = |deviations: Deviations| -> Result<Workload, WorkloadError> {
+            let (mut workload, _) = from_builtin(builtin, options, machine, deviations)?;
             cpus.inspect(|cpus| drop(workload.bind(cpus)));
             Ok(workload)
         };
-        let (plain, _) = from_builtin(builtin, options, machine, Draw(0))?;
-        if plain != *self && found(Draw(0))? != *self {
+        let (plain, _) = from_builtin(builtin, options, machine, None)?;
+        if plain != *self && found(None)? != *self {
             return Ok(self.clone());
         }
-        let mut workload = if plain == *self { from_builtin(builtin, options, machine, draw)?.0 } else { found(draw)? };
+        let is_plain = plain == *self;
+        let mut workload =
+            if is_plain { from_builtin(builtin, options, machine, deviations)?.0 } else { found(deviations)? };
         for task in &mut workload.tasks {
-            let factor = draw.factor(&footprint_path(builtin.name, task), FOOTPRINT);
+            let factor = FOOTPRINT.factor(&footprint_path(builtin.name, task), deviation);
             let kib = (f64::from(task.footprint_kib) * factor).round();
             // A task that touches something still does; casts saturate.
             task.footprint_kib = (kib as u32).max(task.footprint_kib.min(1));
@@ -119,6 +124,12 @@ impl Workload {
         all
     }
 
+    /// All that is off by itself in a draw of this workload, by name: its estimates, by their paths, and what they share.
+    pub fn names_in_doubt(&self) -> BTreeSet<String> {
+        let names = |(path, doubt): (String, Doubt)| [Some(path), doubt.shares.map(String::from)];
+        self.estimates().into_iter().flat_map(names).flatten().collect()
+    }
+
     fn builtin_and_options(&self) -> Option<(&'static Builtin, &str)> {
         let (name, options) = self.name.split_once(':').unwrap_or((&self.name, ""));
         Some((Builtin::by_name(name)?, options))
@@ -127,14 +138,19 @@ impl Workload {
 
 #[cfg(test)]
 mod tests {
-    use fairground_machine::CpuMask;
+    use fairground_machine::{CpuMask, Draw};
 
     use super::*;
     use crate::testing::small_machine;
 
     fn drawn(spec: &str, draw: u64) -> Workload {
         let machine = small_machine(8);
-        Workload::find(spec, &machine).unwrap().0.drawn(&machine, Draw(draw)).unwrap()
+        on_draw(&Workload::find(spec, &machine).unwrap().0, &machine, draw)
+    }
+
+    fn on_draw(workload: &Workload, machine: &Machine, draw: u64) -> Workload {
+        let deviation = |name: &str| Draw(draw).deviation(name);
+        workload.drawn(machine, (draw > 0).then_some(&deviation)).unwrap()
     }
 
     #[test]
@@ -159,12 +175,12 @@ mod tests {
     fn working_sets_are_drawn_and_a_bound_workload_stays_bound() {
         let machine = small_machine(8);
         let (mut workload, _) = Workload::find("hackbench:groups=2,loops=10", &machine).unwrap();
-        let plain = workload.drawn(&machine, Draw(3)).unwrap();
+        let plain = on_draw(&workload, &machine, 3);
         assert_ne!(plain.tasks, workload.tasks);
         assert_eq!(no_footprints(plain.tasks.clone()), no_footprints(workload.tasks.clone()));
         let cpus: CpuMask = (2..4).collect();
         workload.bind(&cpus);
-        let bound = workload.drawn(&machine, Draw(3)).unwrap();
+        let bound = on_draw(&workload, &machine, 3);
         assert!(bound.tasks.iter().all(|task| task.affinity == Some(cpus)));
         let sizes = |w: &Workload| w.tasks.iter().map(|task| task.footprint_kib).collect::<Vec<_>>();
         assert_eq!(sizes(&bound), sizes(&plain));
@@ -175,7 +191,7 @@ mod tests {
         let machine = small_machine(8);
         let (mut workload, _) = Workload::find("hackbench:groups=2,loops=10", &machine).unwrap();
         workload.warmup_ns += 1;
-        assert_eq!(workload.drawn(&machine, Draw(3)).unwrap(), workload);
+        assert_eq!(on_draw(&workload, &machine, 3), workload);
     }
 
     #[test]
@@ -208,7 +224,10 @@ mod tests {
     /// From one copy of eight to all, as likely; half of the draws have more than 9 of 16.
     #[test]
     fn geekbenchs_floors_are_anything_from_one_in_eight_to_all() {
-        let share = |draw| of_default("geekbench5", floored(), Draw(draw));
+        let share = |draw| {
+            let deviation = |name: &str| Draw(draw).deviation(name);
+            default_factor("geekbench5", floored(), (draw > 0).then_some(&deviation))
+        };
         let shares: Vec<f64> = (1..=400).map(share).collect();
         assert!(shares.iter().all(|share| (0.125..=1.0).contains(share)));
         let above = shares.iter().filter(|share| **share > 0.5625).count();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairground_machine::{suggest_from, Draw, Machine};
+use fairground_machine::{suggest_from, Deviations, Machine};
 
 use crate::builtin::{builtins, Builtin};
 use crate::error::WorkloadError;
@@ -44,7 +44,7 @@ impl Workload {
     pub fn builtin(spec: &str, machine: &Machine) -> Result<(Workload, Vec<Warning>), WorkloadError> {
         let (name, options) = spec.split_once(':').unwrap_or((spec, ""));
         match Builtin::by_name(name) {
-            Some(builtin) => from_builtin(builtin, options, machine, Draw(0)),
+            Some(builtin) => from_builtin(builtin, options, machine, None),
             None => Err(WorkloadError::Unknown {
                 name: name.into(),
                 help: suggest_from(name, "the built-ins are:", builtins().iter().map(|b| b.name)),
@@ -63,7 +63,7 @@ impl Workload {
         content: &[u8],
         machine: &Machine,
     ) -> Result<(Workload, Vec<Warning>), WorkloadError> {
-        let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine, Draw(0))?;
+        let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine, None)?;
         let read = rtapp::read_text(name, content, &Dialect::from_options(&options), machine)?;
         Ok((read.workload, read.warnings))
     }
@@ -82,7 +82,7 @@ impl LogPlan {
 /// The file that `spec` names; none if it does not look like a path.
 fn read_file(spec: &str, machine: &Machine) -> Result<Option<RtappFile>, WorkloadError> {
     let Some((path, options)) = as_file(spec) else { return Ok(None) };
-    let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine, Draw(0))?;
+    let options = Options::parse(FILE, rtapp::FILE_OPTIONS, options, machine, None)?;
     rtapp::load(path, &Dialect::from_options(&options), machine).map(Some)
 }
 
@@ -99,14 +99,14 @@ fn as_file(spec: &str) -> Option<(&str, &str)> {
     with_options.or_else(|| looks_like_a_path(spec).then_some((spec, "")))
 }
 
-/// A built-in with these options, those that are not given drawn where they are estimates.
+/// A built-in with these options, those that are not given off by so much where they are estimates.
 pub(crate) fn from_builtin(
     builtin: &Builtin,
     options: &str,
     machine: &Machine,
-    draw: Draw,
+    deviations: Deviations,
 ) -> Result<(Workload, Vec<Warning>), WorkloadError> {
-    let options = Options::parse(builtin.name, builtin.options, options, machine, draw)?;
+    let options = Options::parse(builtin.name, builtin.options, options, machine, deviations)?;
     let workload = (builtin.build)(&options)?;
     let warnings = workload.validate(machine)?;
     Ok((workload, warnings))

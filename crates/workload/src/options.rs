@@ -1,6 +1,6 @@
 //! Options of built-ins as data: what may be typed, what it means, and reading it.
 
-use fairground_machine::{suggest_from, Draw, Machine};
+use fairground_machine::{suggest_from, Deviations, Machine};
 
 use crate::doubt;
 use crate::error::WorkloadError;
@@ -117,7 +117,7 @@ impl Options {
         table: &'static [OptionInfo],
         text: &str,
         machine: &Machine,
-        draw: Draw,
+        deviations: Deviations,
     ) -> Result<Self, WorkloadError> {
         let mut options = Options { workload, values: Vec::new(), given: Vec::new(), typed: String::new() };
         let mut typed = Vec::new();
@@ -128,7 +128,7 @@ impl Options {
         for info in table.iter().filter(|i| !i.default.is_empty()) {
             if !options.is_given(info.name) {
                 let value = read(info.kind, info.default, machine).map_err(|p| bad(workload, info, p))?;
-                let factor = doubt::of_default(workload, info, draw);
+                let factor = doubt::default_factor(workload, info, deviations);
                 options.values.push((info.name, if factor == 1.0 { value } else { value.drawn(factor, info.kind) }));
             }
         }

@@ -1,8 +1,8 @@
 //! Base cells as evidence: what they make of the doubt of a machine's figures (design, decision 6).
 //!
-//! **Unknowns** are the deviations that a draw of the machine consists of: one for each figure in doubt, one for what
-//! figures share. Figures of workloads are drawn by the number of the draw, each draw with a seed of its own, so the
-//! posterior is of the machine whatever these are.
+//! **Unknowns** are the deviations that a draw consists of: one for each figure in doubt, one for what figures share, of
+//! the machine and of the workloads of the cells. A cell often says only what a price and a size of a workload come to
+//! together, so a draw keeps both: drawn apart, they would miss the cell again. Each draw has a seed of its own.
 //!
 //! **Prior.** [`DrawLaw::before_fits`]: the stated doubt round the values of the file, as if nothing had been fitted.
 //! Fitted figures have the spread of estimates, and software costs have a common factor though their scale is fitted:
@@ -22,10 +22,11 @@
 //! **Sampling** is [`super::population`]'s. What comes out, for [`fairground_machine::Posterior`], are draws that all count the same, of the
 //! unknowns that are told to have an influence on a cell. Of the others cells say nothing, and draws are of the prior.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use fairground_machine::{Draw, DrawLaw, Machine, MachineSpec, EFFECTIVE_MIN};
+use fairground_machine::{DrawLaw, Machine, MachineSpec, EFFECTIVE_MIN};
 use fairground_run::executor::{Asked, Executor};
 use fairground_run::run_config::{ExperimentAndNotes, RunConfig};
 use fairground_workload::Workload;
@@ -162,7 +163,9 @@ pub fn weigh(machine: &Machine, least: usize, runs: &FitRuns) -> Result<Evidence
         })
         .collect();
     let law = DrawLaw::before_fits(machine);
-    let names: Vec<&str> = law.names().into_iter().collect();
+    let of_workloads = shorts.names_in_doubt();
+    let names: BTreeSet<&str> = law.names().into_iter().chain(of_workloads.iter().map(String::as_str)).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     let effort = Effort { least, most: 4 * least, effective: EFFECTIVE_MIN as usize };
     let mut failures: Vec<String> = Vec::new();
     let population = sample(&names, &observations, effort, |samples| {
@@ -346,6 +349,11 @@ impl<'a> ShortRuns<'a> {
         Ok(ShortRuns { machine, runs, of_cells })
     }
 
+    /// What is in doubt of the workloads.
+    fn names_in_doubt(&self) -> BTreeSet<String> {
+        self.runs.iter().flat_map(|run| run.workload.names_in_doubt()).collect()
+    }
+
     /// Runs on the machine as it stands: the short ones with all seeds, those of the rows with half of them.
     fn stated(&self, runs: &FitRuns) -> Result<Vec<Stated>, CalibrateError> {
         let seeds = &runs.seeds;
@@ -397,7 +405,7 @@ impl<'a> ShortRuns<'a> {
             let machine = self.machine.with_factors(&law.factors_by(off)).map_err(|e| e.to_string())?;
             let machine = Arc::new(machine);
             let ask = |run: &ShortRun| {
-                let workload = run.workload.drawn(self.machine, Draw(sample.number)).map_err(|e| e.to_string())?;
+                let workload = run.workload.drawn(self.machine, Some(&off)).map_err(|e| e.to_string())?;
                 let (experiment, _) = run.experiment(&machine, workload).map_err(|e| e.to_string())?;
                 Ok(executor.ask(&Arc::new(experiment), 0, &[sample.number]))
             };
@@ -443,9 +451,7 @@ fn mean_and_variance(values: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use fairground_machine::presets;
+    use fairground_machine::{presets, Draw};
     use fairground_run::experiment::Stop;
 
     use super::*;
