@@ -1,7 +1,5 @@
 //! Draws of presets that base cells weigh.
 
-use std::collections::BTreeSet;
-
 use fairground_machine::{presets, Draw, DrawLaw, FileError, Machine, Posterior, EFFECTIVE_MIN};
 
 const HEAD: &str = "# Draws.\n# machine: board\n# figures: 00\n# effective: 131.4\n# cell: a/base; published 1\n";
@@ -54,9 +52,6 @@ fn recorded_posteriors_are_of_their_presets() {
         let Some(posterior) = Posterior::recorded(&machine).unwrap() else { continue };
         assert_eq!(posterior.figures, machine.figures_hash(), "machines/posterior/{name}.tsv");
         assert!(posterior.effective >= EFFECTIVE_MIN && posterior.cells > 0 && !posterior.is_empty());
-        let law = DrawLaw::before_fits(&machine);
-        let known: BTreeSet<&str> = law.names();
-        assert_eq!(posterior.names().filter(|n| !known.contains(n)).collect::<Vec<_>>(), [""; 0], "{name}");
         // Its draws come from there, each of them a machine; a changed machine has others.
         let names: Vec<&str> = posterior.names().collect();
         let law = machine.draw_law().unwrap();

@@ -543,6 +543,20 @@ mod tests {
     }
 
     #[test]
+    fn names_of_recorded_posteriors_are_in_doubt_of_the_machine_or_of_its_cells_workloads() {
+        for name in presets() {
+            let machine = Machine::preset(name).unwrap();
+            let Some(posterior) = fairground_machine::Posterior::recorded(&machine).unwrap() else { continue };
+            let of_workloads = ShortRuns::find(&machine, &cells(name).unwrap()).unwrap().names_in_doubt();
+            let law = DrawLaw::before_fits(&machine);
+            let known: BTreeSet<&str> =
+                law.names().into_iter().chain(of_workloads.iter().map(String::as_str)).collect();
+            let unknown: Vec<&str> = posterior.names().filter(|name| !known.contains(name)).collect();
+            assert_eq!(unknown, [""; 0], "machines/posterior/{name}.tsv");
+        }
+    }
+
+    #[test]
     fn a_machine_without_base_cells_is_refused() {
         let machine = Machine::preset("rpi5").unwrap();
         let runs = FitRuns { seeds: vec![1], jobs: 1, store: None, stop: &Stop::default(), tell: &|_| () };
