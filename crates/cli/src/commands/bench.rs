@@ -130,10 +130,10 @@ impl Bench {
 
     fn in_child<T: DeserializeOwned>(&self, row: &str) -> Result<T, Failure> {
         let failed = |problem: String| run_failed(format!("bench row {row}: {problem}"));
-        let program = std::env::current_exe().map_err(|e| failed(format!("cannot find this program: {e}")))?;
         let what = self.what.to_possible_value();
         let what = what.as_ref().map_or("rows", |value| value.get_name());
-        let child = Command::new(program)
+        // This program, even if another build has taken its place since it was started.
+        let child = Command::new("/proc/self/exe")
             .args(["bench", what, "--row", row, "--seconds", &self.seconds.to_string(), "--sched", &self.sched])
             .args(self.workers.arguments())
             .stderr(Stdio::inherit())
