@@ -149,7 +149,8 @@ impl RunConfig {
             let law = machine.draw_law()?;
             let deviation = |name: &str| law.deviation(Draw(self.draw), name);
             workload = Arc::new(workload.drawn(&machine, Some(&deviation))?);
-            machine = Arc::new(machine.drawn(Draw(self.draw))?);
+            let drawn = machine.with_factors(&law.factors(Draw(self.draw)))?;
+            machine = Arc::new(drawn);
         }
         kernel_compat::size(&scheds, &machine)?;
         let is_ambient_unused = self.ambient_mc.is_some() && machine.thermal.is_none();

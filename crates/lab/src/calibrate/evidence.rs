@@ -109,7 +109,7 @@ pub struct Evidence {
 /// A base cell, and what draws give for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellEvidence {
-    /// The cell.
+    /// What the mail prints, and the run that gives ours.
     pub cell: Cell,
     /// Standard deviation of its logarithm, all that counts in its likelihood.
     pub sigma: f64,
@@ -298,7 +298,7 @@ fn digits(value: f64) -> String {
 
 /// What short runs give on the machine as it stands.
 struct Stated {
-    /// Mean logarithm.
+    /// Mean of the logarithms of the short runs, one for each seed.
     log: f64,
     /// Logarithm of the row's run over the short run.
     ratio: f64,

@@ -43,7 +43,7 @@ const DRAWS_PER_DIRECTION: f64 = 6.0;
 /// What is known of one observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// Its logarithm.
+    /// Natural logarithm of what was observed.
     pub value: f64,
     /// Variance of the logarithm, above 0.
     pub variance: f64,
@@ -72,7 +72,7 @@ impl Effort {
     }
 }
 
-/// A draw.
+/// One setting of the unknowns, and what the model gives there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Its number, for what is drawn besides the unknowns.
@@ -86,7 +86,7 @@ pub struct Sample {
 /// Draws with their weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population {
-    /// All draws.
+    /// By number, all generations one after another.
     pub samples: Vec<Sample>,
     /// How many of them, the first, are of the prior.
     pub prior: usize,

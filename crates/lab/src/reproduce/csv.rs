@@ -65,11 +65,11 @@ fn record(row: &ReproducedRow, result: &Reproduction) -> Vec<String> {
     let model = row.model.as_ref();
     let over_draws = model.map(|model| model.interval);
     let predictive = model.and_then(|model| model.predictive);
-    let ends = |interval: Option<[f64; 2]>| [0, 1].map(|end| maybe(interval.map(|interval| interval[end])));
-    let [ci50_lo, ci50_hi] = ends(over_draws.and_then(|model| model.ci50));
-    let [ci90_lo, ci90_hi] = ends(over_draws.and_then(|model| model.ci90));
-    let [predictive50_lo, predictive50_hi] = ends(predictive.and_then(|predictive| predictive.ci50));
-    let [predictive90_lo, predictive90_hi] = ends(predictive.and_then(|predictive| predictive.ci90));
+    let both_ends = |interval: Option<[f64; 2]>| [0, 1].map(|end| maybe(interval.map(|interval| interval[end])));
+    let [ci50_lo, ci50_hi] = both_ends(over_draws.and_then(|model| model.ci50));
+    let [ci90_lo, ci90_hi] = both_ends(over_draws.and_then(|model| model.ci90));
+    let [predictive50_lo, predictive50_hi] = both_ends(predictive.and_then(|predictive| predictive.ci50));
+    let [predictive90_lo, predictive90_hi] = both_ends(predictive.and_then(|predictive| predictive.ci90));
     let columns = [
         row.mail.clone(),
         row.id.clone(),

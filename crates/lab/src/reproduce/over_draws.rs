@@ -47,7 +47,7 @@ fn score_line(name: &str, proper: &ProperScore, score: &Score) -> [String; 11] {
     line[1] = proper.drawn_rows.to_string();
     for (i, coverage) in [(2, &proper.coverage50), (4, &proper.coverage90)] {
         let Some(coverage) = coverage else { continue };
-        (line[i], line[i + 1]) = (share(coverage, proper.drawn_rows), format!("{:.1}", coverage.width));
+        (line[i], line[i + 1]) = (coverage_cell(coverage, proper.drawn_rows), format!("{:.1}", coverage.width));
     }
     if let Some(model) = &score.model {
         line[9] = format!("{} of {}", model.hits_model, model.scored_model);
@@ -70,7 +70,7 @@ fn points(x: f64) -> String {
 }
 
 /// The share of covered rows with its interval; and of how many rows, if not all have one.
-fn share(coverage: &Coverage, rows: usize) -> String {
+fn coverage_cell(coverage: &Coverage, rows: usize) -> String {
     let ci = coverage.ci95.map_or(String::new(), |[lo, hi]| format!(" [{lo:.0}, {hi:.0}]"));
     let few = if coverage.rows < rows { format!(" of {} rows", coverage.rows) } else { String::new() };
     format!("{:.0} %{ci}{few}", coverage.pct)
@@ -84,12 +84,12 @@ pub(super) fn row_cells(row: &ReproducedRow) -> [String; 3] {
     let ours = format!("{draws} draws: {median}{}, {}", table::interval(interval.ci90), interval.words());
     let theirs = predictive
         .and_then(|predictive| predictive.ci90)
-        .map_or("-".into(), |ci90| format!("{}{}", inside(model), table::interval(Some(ci90))));
-    [ours, theirs, hit(row).into()]
+        .map_or("-".into(), |ci90| format!("{}{}", place_of_published(model), table::interval(Some(ci90))));
+    [ours, theirs, hit_word(row).into()]
 }
 
 /// Where the published change is.
-fn inside(model: &RowModel) -> &'static str {
+fn place_of_published(model: &RowModel) -> &'static str {
     match model.outside90 {
         None => "-",
         Some(false) => "inside",
@@ -98,7 +98,7 @@ fn inside(model: &RowModel) -> &'static str {
 }
 
 /// Hit or miss by the model interval.
-fn hit(row: &ReproducedRow) -> &'static str {
+fn hit_word(row: &ReproducedRow) -> &'static str {
     match row.hit_model {
         None => "-",
         Some(true) => "yes",
@@ -130,14 +130,14 @@ pub(super) fn rows(out: &mut String, result: &Reproduction) {
             row.id.clone(),
             percent(row.published.improvement_pct),
             percent(Some(interval.median_pct)),
-            ends(interval.ci50),
-            ends(interval.ci90),
+            interval_cell(interval.ci50),
+            interval_cell(interval.ci90),
             interval.draws.to_string(),
             interval.words(),
-            ends(predictive.and_then(|predictive| predictive.ci50)),
-            ends(predictive.and_then(|predictive| predictive.ci90)),
-            inside(model).into(),
-            hit(row).into(),
+            interval_cell(predictive.and_then(|predictive| predictive.ci50)),
+            interval_cell(predictive.and_then(|predictive| predictive.ci90)),
+            place_of_published(model).into(),
+            hit_word(row).into(),
         ]);
     }
     if table.row_count() > 0 {
@@ -150,8 +150,8 @@ pub(super) fn rows(out: &mut String, result: &Reproduction) {
     }
 }
 
-fn ends(interval: Option<[f64; 2]>) -> String {
-    interval.map_or("-".into(), |ends| ends.map(|pct| percent(Some(pct))).join(" .. "))
+fn interval_cell(interval: Option<[f64; 2]>) -> String {
+    interval.map_or("-".into(), |pair| pair.map(|pct| percent(Some(pct))).join(" .. "))
 }
 
 /// Text: the proper score, and what its columns and those of the rows are; nothing without draws.

@@ -74,7 +74,7 @@ impl Predictive {
         (!sample.is_empty()).then_some(Predictive { sample, sigma })
     }
 
-    /// Median and intervals.
+    /// Median, 50 and 90 % interval by [`Self::quantile`].
     pub fn summary(&self) -> PredictiveSummary {
         let interval = |lo, hi| Some([self.quantile(lo)?, self.quantile(hi)?]);
         PredictiveSummary {
@@ -176,7 +176,7 @@ pub struct Coverage {
 /// Mean CRPS of ours and of the rivals over the same rows, percentage points; less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Crps {
-    /// Our predictive distribution.
+    /// The draws of the figures, convolved with the printed error.
     pub ours: f64,
     /// No change, with the error that the mail prints.
     pub no_change: f64,

@@ -98,8 +98,8 @@ fn render(machine: &Machine, evidence: &Evidence, recorded: Option<&str>) -> Str
     };
     let _ = writeln!(out, "recorded   {recorded}");
     let width = cells.iter().map(|cell| cell.cell.target.cell.len()).max().unwrap_or(0);
-    let ends = |ends: &[f64; 3]| {
-        let [low, median, high] = ends.map(number);
+    let median_and_ends = |quantiles: &[f64; 3]| {
+        let [low, median, high] = quantiles.map(number);
         format!("{median} ({low} to {high})")
     };
     let _ = writeln!(
@@ -115,8 +115,8 @@ fn render(machine: &Machine, evidence: &Evidence, recorded: Option<&str>) -> Str
             number(cell.cell.target.published),
             cell.sigma * 100.0,
             number(cell.stated),
-            ends(&cell.prior),
-            ends(&cell.posterior),
+            median_and_ends(&cell.prior),
+            median_and_ends(&cell.posterior),
         );
     }
     let listed = figures.iter().take(LISTED).filter_map(|figure| Some((figure, figure.posterior?)));
