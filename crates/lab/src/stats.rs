@@ -1,6 +1,6 @@
 //! Paired statistics: two columns that share their seeds, and what their difference honestly shows.
 //!
-//! A [`Change`] is judged by an interval whose coverage is measured, for the number of pairs that it has ([`mean_interval`]
+//! A [`Change`] is judged by an interval whose coverage is measured, for the number of pairs that it has (`mean_interval`
 //! says how it is made): `tests` has the coverage for normal, log-normal and bimodal values, of differences and of
 //! changes in percent. Quantiles are computed with integers and IEEE `+ - * / sqrt` only, so that the same columns give
 //! the same bytes on every machine.

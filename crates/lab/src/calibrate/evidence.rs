@@ -19,7 +19,7 @@
 //! mean ratio of both on the machine as it stands, same seeds. That this ratio holds for all draws is an
 //! approximation.
 //!
-//! **Sampling** is [`super::population`]'s. What comes out, for [`fairground_machine::Posterior`], are draws that all count the same, of the
+//! **Sampling** is `super::population`'s. What comes out, for [`fairground_machine::Posterior`], are draws that all count the same, of the
 //! unknowns that are told to have an influence on a cell. Of the others cells say nothing, and draws are of the prior.
 
 use std::collections::BTreeSet;
