@@ -83,6 +83,14 @@ fn a_first_look_is_marked_in_every_layout() {
     refuses(&format!("{TINY} --seeds 8"), &["--quick", "--seeds"]);
 }
 
+/// The picture has what the row is over draws, once there are enough for an interval, and its key says so.
+#[test]
+fn the_picture_has_the_model_interval() {
+    let page = |draws: u32| succeeds(&format!("{TINY} --no-store --doubt {draws} --format html"));
+    let drawn = |page: &str| page.matches("class=\"bar drawn\"").count();
+    assert_eq!([19, 3].map(|draws| drawn(&page(draws))), [2, 0]);
+}
+
 /// The draws are those of `compare --doubt`: the same numbers, seeds and changes.
 #[test]
 fn rows_are_run_on_the_draws_of_a_comparison_and_kept_with_them() {

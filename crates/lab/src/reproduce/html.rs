@@ -33,7 +33,11 @@ const KEY: &str = "<div class=\"key\" aria-hidden=\"true\">\
     <span><svg width=\"34\" height=\"14\"><line class=\"bar miss\" x1=\"2\" x2=\"32\" y1=\"7\" y2=\"7\"/>\
     <path class=\"form miss\" transform=\"translate(17 7)\" d=\"M-5 -5L5 5M-5 5L5 -5\"/></svg> ours, miss</span>\
     <span><svg width=\"34\" height=\"14\"><line class=\"bar unscored\" x1=\"2\" x2=\"32\" y1=\"7\" y2=\"7\"/>\
-    <path class=\"form unscored\" transform=\"translate(17 7)\" d=\"M-4 -4H4V4H-4Z\"/></svg> ours, not scored</span></div>\n";
+    <path class=\"form unscored\" transform=\"translate(17 7)\" d=\"M-4 -4H4V4H-4Z\"/></svg> ours, not scored</span>";
+
+/// What the key has besides where rows have draws.
+const KEY_OF_DRAWS: &str = "<span><svg width=\"34\" height=\"14\"><line class=\"bar drawn\" x1=\"2\" x2=\"32\" y1=\"7\" y2=\"7\"/>\
+    <path class=\"form drawn\" transform=\"translate(17 7)\" d=\"M0 -6V6\"/></svg> over draws: median, 90 % interval</span>";
 
 /// Writes the whole page as HTML.
 pub fn html(result: &Reproduction) -> String {
@@ -132,6 +136,10 @@ fn section(out: &mut String, result: &Reproduction, mail: &MailScore) {
     match plot::plot(&mail.mail, &rows) {
         Some((picture, left_out)) => {
             out.push_str(KEY);
+            if rows.iter().any(|row| row.model.as_ref().is_some_and(|model| model.interval.ci90.is_some())) {
+                out.push_str(KEY_OF_DRAWS);
+            }
+            out.push_str("</div>\n");
             out.push_str(&picture);
             if left_out > 0 {
                 let _ =

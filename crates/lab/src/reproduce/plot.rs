@@ -13,13 +13,15 @@ const AXIS: f64 = 22.0;
 /// Free space to the left and to the right of the axis, percent of the width.
 const MARGIN: f64 = 3.0;
 
-/// The two changes of a row, which are drawn.
+/// The changes of a row, which are drawn.
 struct Lane<'a> {
     row: &'a ReproducedRow,
     /// The published change, and 2 sigma, percent.
     theirs: (f64, f64),
     /// Our change, and its 95 % interval, percent.
     ours: (f64, [f64; 2]),
+    /// The median over draws of the figures in doubt, and the 90 % interval, percent; `None` below 19 draws.
+    drawn: Option<(f64, [f64; 2])>,
 }
 
 /// Maps percent of change to percent of width.
@@ -55,7 +57,9 @@ impl<'a> Lane<'a> {
     fn from_row(row: &'a ReproducedRow) -> Option<Lane<'a>> {
         let PublishedFigures { improvement_pct: theirs, sigma_pct, .. } = row.published;
         let OurFigures { improvement_pct: ours, ci95, .. } = row.ours.as_ref()?;
-        Some(Lane { row, theirs: (theirs?, 2.0 * sigma_pct), ours: ((*ours)?, (*ci95)?) })
+        let interval = row.model.as_ref().map(|model| model.interval);
+        let drawn = interval.and_then(|interval| Some((interval.median_pct, interval.ci90?)));
+        Some(Lane { row, theirs: (theirs?, 2.0 * sigma_pct), ours: ((*ours)?, (*ci95)?), drawn })
     }
 
     /// Both bars below the row's name.
@@ -64,6 +68,13 @@ impl<'a> Lane<'a> {
         let _ = writeln!(out, "<text class=\"name\" x=\"{MARGIN}%\" y=\"{}\">{}</text>", y + 13.0, escaped(id));
         let (theirs, error) = self.theirs;
         scale.bar(out, "theirs", y + 22.0, theirs, [theirs - error, theirs + error], "M0 -5L5 0L0 5L-5 0Z");
+        if let Some((median, interval)) = self.drawn {
+            scale.line(out, "drawn", y + 36.0, interval);
+            // A short line across; of what is far off the arrow of ours is enough.
+            if (scale.low..=scale.high).contains(&median) {
+                scale.form(out, "drawn", y + 36.0, median, "M0 -6V6");
+            }
+        }
         // Distinct in form, not in colour alone.
         let (class, form) = match self.row.hit {
             Some(true) => ("hit", "M-5 0A5 5 0 1 1 5 0A5 5 0 1 1 -5 0Z"),
@@ -80,7 +91,8 @@ impl Scale {
     fn covering(lanes: &[Lane]) -> Scale {
         let published = lanes.iter().flat_map(|lane| [lane.theirs.0 - lane.theirs.1, lane.theirs.0 + lane.theirs.1]);
         let most = published.clone().map(f64::abs).fold(1.0, f64::max) * 1.5;
-        let ours = lanes.iter().flat_map(|lane| [lane.ours.0, lane.ours.1[0], lane.ours.1[1]]);
+        let drawn = lanes.iter().filter_map(|lane| lane.drawn);
+        let ours = lanes.iter().map(|lane| lane.ours).chain(drawn).flat_map(|(pct, [lo, hi])| [pct, lo, hi]);
         let all: Vec<f64> = published.chain(ours.map(|x| x.clamp(-most, most))).collect();
         let low = all.iter().copied().fold(0.0, f64::min);
         let high = all.iter().copied().fold(0.0, f64::max);
@@ -113,31 +125,33 @@ impl Scale {
         }
     }
 
-    /// A value of some form with its interval, or an arrow with the value where it lies outside.
-    fn bar(&self, out: &mut String, class: &str, y: f64, value: f64, [lo, hi]: [f64; 2], form: &str) {
+    fn line(&self, out: &mut String, class: &str, y: f64, [lo, hi]: [f64; 2]) {
+        let [from, to] = [lo, hi].map(|value| self.x(value));
+        let _ = writeln!(out, "<line class=\"bar {class}\" x1=\"{from:.2}%\" x2=\"{to:.2}%\" y1=\"{y}\" y2=\"{y}\"/>");
+    }
+
+    fn form(&self, out: &mut String, class: &str, y: f64, value: f64, form: &str) {
+        let x = self.x(value);
         let _ = writeln!(
             out,
-            "<line class=\"bar {class}\" x1=\"{:.2}%\" x2=\"{:.2}%\" y1=\"{y}\" y2=\"{y}\"/>",
-            self.x(lo),
-            self.x(hi)
+            "<svg x=\"{x:.2}%\" y=\"{y}\" overflow=\"visible\"><path class=\"form {class}\" d=\"{form}\"/></svg>"
         );
+    }
+
+    /// A value of some form with its interval, or an arrow with the value where it lies outside.
+    fn bar(&self, out: &mut String, class: &str, y: f64, value: f64, interval: [f64; 2], form: &str) {
+        self.line(out, class, y, interval);
+        let (arrow, anchor, at) = match value {
+            _ if value > self.high => ("M-4 -5L4 0L-4 5Z", "end", -9.0),
+            _ if value < self.low => ("M4 -5L-4 0L4 5Z", "start", 9.0),
+            _ => return self.form(out, class, y, value, form),
+        };
         let x = self.x(value);
-        let outside = |form: &str, anchor: &str, at: f64| {
-            format!(
-                "<svg x=\"{x:.2}%\" y=\"{y}\" overflow=\"visible\"><path class=\"form {class}\" d=\"{form}\"/>\
-                 <text class=\"far\" text-anchor=\"{anchor}\" x=\"{at}\" y=\"4\">{value:+.0} %</text></svg>"
-            )
-        };
-        let drawn = if value > self.high {
-            outside("M-4 -5L4 0L-4 5Z", "end", -9.0)
-        } else if value < self.low {
-            outside("M4 -5L-4 0L4 5Z", "start", 9.0)
-        } else {
-            format!(
-                "<svg x=\"{x:.2}%\" y=\"{y}\" overflow=\"visible\"><path class=\"form {class}\" d=\"{form}\"/></svg>"
-            )
-        };
-        let _ = writeln!(out, "{drawn}");
+        let _ = writeln!(
+            out,
+            "<svg x=\"{x:.2}%\" y=\"{y}\" overflow=\"visible\"><path class=\"form {class}\" d=\"{arrow}\"/>\
+             <text class=\"far\" text-anchor=\"{anchor}\" x=\"{at}\" y=\"4\">{value:+.0} %</text></svg>"
+        );
     }
 }
 
