@@ -194,6 +194,7 @@ def compare(
     sched: str | None = None,
     seeds: int = 8,
     doubt: int = 0,
+    screen: bool = False,
     jobs: int | None = None,
     store: bool | str | PathLike[str] | None = True,
     hz: int | None = None,
@@ -220,6 +221,9 @@ def compare(
     doubt : int
         Draws of the figures in doubt on which both sides are run too, each with a seed of its own; 19 at least for a 90 %
         interval. The command takes 20 unless it is told otherwise.
+    screen : bool
+        Run both sides on some hundred draws more, a twentieth as long, and say which figures carry the doubt of the first
+        metric: ``Comparison.doubt``. A workload that is no name of a built-in runs as it is.
     jobs : int, optional
         Threads to run on; results do not depend on it. Default: one for each CPU.
     store : bool or path, optional
@@ -236,7 +240,7 @@ def compare(
     tests = [test] if isinstance(test, str) else list(test)
     options = _options(hz, governor, idle_governor, sysctl, ambient, draw)
     where = False if store is None else store
-    return _compare(machine, workload, [base, *tests], sched, seeds, doubt, jobs or 0, where, options)
+    return _compare(machine, workload, [base, *tests], sched, seeds, doubt, screen, jobs or 0, where, options)
 
 
 def reproduce(

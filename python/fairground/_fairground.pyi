@@ -295,6 +295,8 @@ class Comparison:
     @property
     def runs(self) -> Table: ...
     @property
+    def doubt(self) -> Table: ...
+    @property
     def failures(self) -> Table: ...
     @property
     def notes(self) -> list[str]: ...
@@ -387,6 +389,7 @@ def compare(
     sched: str | None,
     seeds: int,
     doubt: int,
+    screen: bool,
     jobs: int,
     store: bool | str | PathLike[str],
     options: _Options,

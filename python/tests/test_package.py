@@ -203,6 +203,24 @@ def test_a_comparison_is_that_of_the_command(command):
     assert runs.base_value.mean() == pytest.approx(row.base_mean)
 
 
+def test_a_screening_is_that_of_the_command(command):
+    sides = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
+    arguments = ["--base", sides[0], "--test", sides[1], "--seeds", "1", "--doubt", "0", "--screen", "--format", "json"]
+    theirs = subprocess.run(
+        [command, "compare", "hikey960", "sched-pipe:loops=400", *arguments], check=True, capture_output=True, text=True
+    )
+    theirs = json.loads(theirs.stdout)
+    ours = fg.compare("hikey960", "sched-pipe:loops=400", *sides, seeds=1, screen=True).doubt.to_pandas()
+    figures = ours.dropna()
+    assert figures.figure.tolist() == [share["figure"] for share in theirs["doubt"]]
+    assert figures.share.tolist() == [share["share"] for share in theirs["doubt"]]
+    assert ours[ours.figure.isna()].share.tolist() == [theirs["doubt_unattributed"]]
+    assert ours.share.sum() == pytest.approx(1)
+    assert fg.compare("hikey960", PIPE, *sides, seeds=1).doubt.to_pandas().empty
+    with pytest.raises(fg.InputError, match="screen draws machine and workload"):
+        fg.compare("hikey960", PIPE, *sides, draw=3, screen=True)
+
+
 def test_threads_have_no_part_in_a_result():
     tables = [
         fg.compare(

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairground_lab::comparison::{self, Report, Row};
+use fairground_lab::doubt::screening::{short_workload, Design};
 use fairground_lab::doubt::{draws_and_seeds, Draws};
 use fairground_lab::sides::{MachineWorkload, SideSpec, Sides};
 use fairground_lab::tables::Format;
@@ -16,7 +17,7 @@ use crate::interrupt::beside;
 use crate::machine::Machine;
 use crate::options::{threads, workers, Options};
 use crate::store::StoreLocation;
-use crate::table::{counts, figures, maybe_booleans, texts, Table};
+use crate::table::{counts, figures, maybe_booleans, maybe_texts, texts, Table};
 use crate::workload::Workload;
 
 /// Base against each test, metric by metric.
@@ -82,6 +83,26 @@ impl Comparison {
         ])
     }
 
+    /// What the first metric of each test is in doubt for, the greatest share first: the path of a figure and its share of
+    /// the variance, 0 to 1; null for the share that no figure explains by itself. Empty without a screening.
+    #[getter]
+    fn doubt(&self) -> Table {
+        let mut rows: Vec<(&str, &str, Option<&str>, f64)> = Vec::new();
+        for comparison in &self.report.comparisons {
+            let Some(screening) = &comparison.doubt else { continue };
+            let shares = screening.shares.iter().map(|share| (Some(share.figure.as_str()), share.share));
+            for (figure, share) in shares.chain([(None, screening.unattributed)]) {
+                rows.push((&comparison.test.name, &screening.metric, figure, share));
+            }
+        }
+        Table::from_columns(vec![
+            ("test", texts(rows.iter().map(|(test, ..)| *test))),
+            ("metric", texts(rows.iter().map(|(_, metric, ..)| *metric))),
+            ("figure", maybe_texts(rows.iter().map(|(_, _, figure, _)| *figure))),
+            ("share", figures(rows.iter().map(|(.., share)| Some(*share)))),
+        ])
+    }
+
     /// Runs that failed: `side`, `seed`, `message`.
     #[getter]
     fn failures(&self) -> Table {
@@ -132,6 +153,10 @@ struct Finder<'a, 'py> {
 }
 
 impl Finder<'_, '_> {
+    fn find_all(&mut self, sides: &[SideSpec]) -> PyResult<Vec<MachineWorkload>> {
+        sides.iter().map(|side| self.find(side)).collect()
+    }
+
     /// The machine and the workload that a side names, else those of all sides.
     fn find(&mut self, side: &SideSpec) -> PyResult<MachineWorkload> {
         let names = [side.machine(), side.workload()];
@@ -161,7 +186,7 @@ impl Finder<'_, '_> {
 /// Runs all sides, base first, with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine). `sched`:
 /// the scheduler of sides that do not name one. Reads results from `store`, and stores new ones there.
 #[pyfunction]
-#[pyo3(signature = (machine, workload, sides, sched, seeds, doubt, jobs, store, options))]
+#[pyo3(signature = (machine, workload, sides, sched, seeds, doubt, screen, jobs, store, options))]
 #[allow(clippy::too_many_arguments)]
 pub fn compare(
     py: Python<'_>,
@@ -171,6 +196,7 @@ pub fn compare(
     sched: Option<String>,
     seeds: i64,
     doubt: i64,
+    screen: bool,
     jobs: i64,
     store: StoreLocation,
     options: Options,
@@ -184,14 +210,32 @@ pub fn compare(
     let specs = sides.iter().enumerate().map(|(number, text)| SideSpec::parse(option(number), text).map_err(input));
     let specs = specs.collect::<PyResult<Vec<SideSpec>>>()?;
     let mut finder = Finder { machine, workload, found: Vec::new(), warnings: Vec::new() };
-    let found = specs.iter().map(|side| finder.find(side)).collect::<PyResult<Vec<_>>>()?;
+    let found = finder.find_all(&specs)?;
     let (config, workers) = (options.config()?, workers(py)?);
-    if doubt > 0 && (config.draw != 0 || specs.iter().any(|side| side.sets("draw"))) {
-        return Err(refused("doubt draws machine and workload, and a draw is given: leave out one of the two"));
+    let is_drawn = config.draw != 0 || specs.iter().any(|side| side.sets("draw"));
+    for (option, _) in [("doubt", doubt > 0), ("screen", screen)].iter().filter(|(_, given)| *given && is_drawn) {
+        return Err(refused(format!(
+            "{option} draws machine and workload, and a draw is given: leave out one of the two"
+        )));
     }
     let on = |config| Sides::on(&specs, found.clone(), sched.as_deref(), &config, &workers).map_err(input);
     let drawn = Draws::find(&config, draws_and_seeds(doubt), on)?;
     let sides = on(config)?;
+    let screened = match screen {
+        true => {
+            let design = Design::new(sides.experiments.iter().map(|e| (&*e.machine, &*e.workload))).map_err(input)?;
+            let short: Vec<SideSpec> = specs.iter().map(|side| side.with_workload(short_workload)).collect();
+            // A workload that was made in Python runs as it is.
+            let named = workload.extract::<String>().ok();
+            let named = named.map(|name| PyString::new(py, &short_workload(&name)).into_any());
+            let workload = named.as_ref().unwrap_or(workload);
+            let found = Finder { machine, workload, found: Vec::new(), warnings: Vec::new() }.find_all(&short)?;
+            let on = |config| Sides::on(&short, found.clone(), sched.as_deref(), &config, &workers).map_err(input);
+            let draws = Draws::find(&config, design.draws_and_seeds(), on)?;
+            Some((design, draws))
+        }
+        false => None,
+    };
     let plan = Plan { scheds: specs.len(), seeds: (1..=seeds).collect(), jobs, check_determinism: false };
     let store = store.open()?;
     let warnings = Mutex::new(store.iter().flat_map(|store| store.warnings().to_vec()).collect::<Vec<_>>());
@@ -205,6 +249,10 @@ pub fn compare(
     let mut report = sides.report(&plan.seeds, &results);
     let drawn = beside(py, |stop| drawn.carry_out(&plan, store.as_ref(), &stop, &listener))?;
     report.add_model(&drawn.map_err(|e| failed(e.to_string()))?);
+    if let Some((design, draws)) = screened {
+        let runs = beside(py, |stop| draws.carry_out(&plan, store.as_ref(), &stop, &listener))?;
+        report.add_screening(&design, &runs.map_err(|e| failed(e.to_string()))?);
+    }
     if doubt > 0 {
         report.note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine)).map_err(input)?;
     }

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::comparison::{narrow, Report, Until, WidthPct};
-use fairground_lab::doubt::screening::{Design, SHORTER};
+use fairground_lab::doubt::screening::{short_workload, Design};
 use fairground_lab::doubt::{draws_and_seeds, DrawnRuns, Draws};
 use fairground_lab::fail_if::FailIf;
-use fairground_lab::reproduce::quick::shortened;
 use fairground_lab::sides::{is_setting, Common, SideSpec, Sides};
 use fairground_lab::tables::{printable, Format};
 use fairground_machine::MachineSpec;
@@ -274,9 +273,8 @@ impl Compare {
     /// The design of a screening of these sides, and its runs, which are shortened.
     fn screened(&self, sides: &[SideSpec], found: &Sides, common: &Common) -> Result<(Design, Draws), Failure> {
         let design = Design::new(found.experiments.iter().map(|e| (&*e.machine, &*e.workload)))?;
-        let short = |workload: &str| shortened(workload, SHORTER).unwrap_or_else(|| workload.to_owned());
-        let workload = short(common.workload);
-        let sides: Vec<SideSpec> = sides.iter().map(|side| side.with_workload(short)).collect();
+        let workload = short_workload(common.workload);
+        let sides: Vec<SideSpec> = sides.iter().map(|side| side.with_workload(short_workload)).collect();
         let common = Common { workload: &workload, ..*common };
         let find = |config| Sides::find(&sides, &Common { config, ..common }, &self.workers.workers());
         let draws = Draws::find(&common.config, design.draws_and_seeds(), find)?;

@@ -16,6 +16,8 @@ use fairground_workload::Workload;
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
+use crate::reproduce::quick::shortened;
+
 /// The first draw of screenings: no draw of a comparison.
 const FIRST_DRAW: u64 = 1 << 32;
 
@@ -26,10 +28,16 @@ const RUNS_MIN: usize = 200;
 const RUNS_PER_INPUT: usize = 2;
 
 /// By how much runs are shortened.
-pub const SHORTER: u32 = 20;
+const SHORTER: u32 = 20;
 
 /// Most figures that are listed.
 const LISTED: usize = 5;
+
+/// The workload that a screening of `workload` runs, as on the command line: the same, a twentieth as long if it is built in
+/// and has a length.
+pub fn short_workload(workload: &str) -> String {
+    shortened(workload, SHORTER).unwrap_or_else(|| workload.to_owned())
+}
 
 /// A design: draws to run, and what is off in them.
 #[derive(Clone, Debug, PartialEq)]
