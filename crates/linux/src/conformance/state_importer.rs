@@ -1,5 +1,6 @@
 //! Copies the kernel's state into the policy's structs.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use fairground_fair::ffi::*;
@@ -146,6 +147,13 @@ impl StateImporter {
         all_task_groups_on(kernel, sandbox, cpu);
         for task in tasks.iter().copied().chain(sandbox.pointers(cpu).curr) {
             self.task(kernel, sandbox, task);
+        }
+        // Buddies count as cache-hot. Those of the CPU's own queue came with the CPU.
+        let groups: BTreeSet<u32> =
+            tasks.iter().map(|task| kernel.group_of(*task)).filter(|group| *group > 0).collect();
+        for group in groups {
+            let buddies = kernel.buddies(cpu, group).map(|buddy| Some(entity_id(sandbox, buddy?)));
+            sandbox.point_queue(cpu, Some(group as usize - 1), buddies);
         }
         let is_whole = tasks.len() == self.tasks.len();
         (tasks, is_whole)
