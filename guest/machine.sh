@@ -48,5 +48,5 @@ echo
 # Its caches are left out: nothing is emulated of them.
 sed -n '/^\[costs\]/,/^\[\[cache\]\]/p' "$here/../machines/hikey960.toml" | sed -E '
 	/^\[\[cache\]\]/d
-	s/source = "fitted: [^"]*"/source = "estimate: of hikey960"/
+	/source = "estimate: /! s/source = "[^"]*"/source = "estimate: of hikey960"/
 	/^\[costs\.(ipi|line|refill_kib)\]/,/^$/ { s/^llc (.*)/cluster \1\nllc \1/; s/^node (.*)/node \1\npackage \1/ }'
