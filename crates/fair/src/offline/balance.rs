@@ -23,6 +23,9 @@ pub struct BalanceInput {
     pub jiffies: u64,
     /// The queues from which the kernel pulled, in its order: the only ones whose tasks are known.
     pub sources: Vec<SourceQueue>,
+    /// The stopper that the pass woke is on the wake list of its CPU, which counts it later. A wakeup decides that, not
+    /// the pass; 6.12 puts no stopper there.
+    pub stopper_is_listed: bool,
 }
 
 /// A queue from which tasks may be pulled or pushed.
@@ -83,12 +86,14 @@ struct SandboxHost<'a> {
     sources: std::slice::Iter<'a, SourceQueue>,
     /// The source chosen last.
     source: Option<&'a SourceQueue>,
+    stopper_is_listed: bool,
     result: BalanceResult,
 }
 
 impl<'a> SandboxHost<'a> {
     fn new(jiffies: u64, sources: &'a [SourceQueue]) -> SandboxHost<'a> {
-        SandboxHost { jiffies, sources: sources.iter(), source: None, result: BalanceResult::default() }
+        let result = BalanceResult::default();
+        SandboxHost { jiffies, sources: sources.iter(), source: None, stopper_is_listed: false, result }
     }
 }
 
@@ -144,9 +149,11 @@ impl Host for SandboxHost<'_> {
         self.result.active = active;
     }
 
-    /// Counts the stopper on its queue.
+    /// Counts the stopper on its queue, unless it is not there yet.
     fn push_requested(&mut self, world: &mut World, cpu: usize) {
-        world.add_nr_running(cpu);
+        if !self.stopper_is_listed {
+            world.add_nr_running(cpu);
+        }
     }
 }
 
@@ -172,6 +179,7 @@ impl PolicySandbox {
     pub fn balance(&mut self, input: &BalanceInput) -> BalanceResult {
         let sd = self.queues.world.chain(input.cpu as usize)[input.domain];
         let mut host = SandboxHost::new(input.jiffies, &input.sources);
+        host.stopper_is_listed = input.stopper_is_listed;
         self.queues.clear();
         let attempt = self.queues.load_balance(&mut host, sd, input.cpu as usize, input.kind);
         let mut result = host.result;
@@ -231,7 +239,7 @@ mod tests {
 
     /// By CPU 0, a second after all tasks ran.
     fn attempt(kind: u32, sources: Vec<SourceQueue>) -> BalanceInput {
-        BalanceInput { cpu: 0, domain: 0, kind, jiffies: 250, sources }
+        BalanceInput { cpu: 0, domain: 0, kind, jiffies: 250, sources, stopper_is_listed: false }
     }
 
     fn queue(tasks: &[u32]) -> Vec<SourceQueue> {
@@ -265,6 +273,19 @@ mod tests {
     fn a_source_that_was_not_shown_ends_the_attempt_with_what_was_found() {
         let done = crowded("").balance(&attempt(FG_CPU_IDLE, Vec::new()));
         assert!(matches!(done.moves[..], [Move::Found { src: Some(1), .. }]), "{done:?}");
+    }
+
+    /// All that waits is bound to CPU 1, so its stopper is asked to push the running task.
+    #[test]
+    fn a_stopper_on_a_wake_list_is_not_counted_yet() {
+        for (stopper_is_listed, expected) in [(false, 5), (true, 4)] {
+            let mut shown = crowded("");
+            (1..4).for_each(|task| shown.task_mut(task).allowed.clear(0));
+            shown.domain_mut(0, 0).nr_balance_failed = 10;
+            let attempt = BalanceInput { stopper_is_listed, ..attempt(FG_CPU_IDLE, queue(&[1, 2, 3, 0])) };
+            assert!(shown.balance(&attempt).active);
+            assert_eq!(shown.cpu_mut(1).nr_running, expected);
+        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Passes {
     ) {
         let jiffies = importer.balance(kernel, sandbox, pass.cpu, pass.domain);
         let Pass { cpu, domain, kind } = *pass;
-        self.attempt = Some(BalanceInput { cpu, domain, kind, jiffies, sources: Vec::new() });
+        self.attempt = Some(BalanceInput { cpu, domain, kind, jiffies, ..BalanceInput::default() });
         self.moves.clear();
         self.has_own = false;
     }
@@ -121,7 +121,10 @@ impl Passes {
         importer: &StateImporter,
         sandbox: &mut PolicySandbox,
     ) -> Option<JudgedPass> {
-        let attempt = self.attempt.take()?;
+        let mut attempt = self.attempt.take()?;
+        let source = attempt.sources.last().map(|source| source.cpu);
+        attempt.stopper_is_listed = source.is_some_and(|source| has_got_wake_list(kernel, sandbox, source));
+        let attempt = attempt;
         let theirs = Outcome {
             not_ours: !is_ours,
             moves: std::mem::take(&mut self.moves),
@@ -233,6 +236,13 @@ fn is_asked(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> bool
     let mut now = FgCpu::zeroed();
     kernel.cpu(cpu, &mut now);
     now.active_balance != 0 && sandbox.cpu_mut(cpu).active_balance == 0
+}
+
+/// A woken task was put on the wake list of a CPU after the CPU was copied, and was the first there.
+fn has_got_wake_list(kernel: &dyn State, sandbox: &mut PolicySandbox, cpu: CpuId) -> bool {
+    let mut now = FgCpu::zeroed();
+    kernel.cpu(cpu, &mut now);
+    now.ttwu_pending != 0 && sandbox.cpu_mut(cpu).ttwu_pending == 0
 }
 
 impl PassEffects {

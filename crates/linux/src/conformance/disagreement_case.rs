@@ -546,8 +546,12 @@ fn source_from(s: &Value, sandbox: &PolicySandbox) -> Result<SourceQueue, CaseEr
 
 fn attempt_json(attempt: &BalanceInput) -> Value {
     let sources: Vec<Value> = attempt.sources.iter().map(source_json).collect();
-    let BalanceInput { cpu, domain, kind, jiffies, .. } = attempt;
-    json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "sources": sources })
+    let BalanceInput { cpu, domain, kind, jiffies, stopper_is_listed, .. } = attempt;
+    let mut json = json!({ "cpu": cpu, "domain": domain, "kind": kind, "jiffies": jiffies, "sources": sources });
+    if *stopper_is_listed {
+        json["stopper_is_listed"] = true.into();
+    }
+    json
 }
 
 fn attempt_from(from: &Value, sandbox: &PolicySandbox) -> Result<BalanceInput, CaseError> {
@@ -559,6 +563,7 @@ fn attempt_from(from: &Value, sandbox: &PolicySandbox) -> Result<BalanceInput, C
         kind: u32::try_from(number(from, "kind")?).map_err(|_| form("kind is too large"))?,
         jiffies: ns(from, "jiffies")?,
         sources: list(from, "sources")?.iter().map(|s| source_from(s, sandbox)).collect::<Result<_, _>>()?,
+        stopper_is_listed: from["stopper_is_listed"].as_bool().unwrap_or(false),
     })
 }
 
