@@ -5,6 +5,7 @@
 use fairground_machine::{share_below, Deviations, Doubt, Machine};
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::builtin::Builtin;
 use crate::error::WorkloadError;
@@ -90,6 +91,12 @@ impl Workload {
         let is_plain = plain == *self;
         let mut workload =
             if is_plain { from_builtin(builtin, options, machine, deviations)?.0 } else { found(deviations)? };
+        // Most draws change no step: many draws of a workload have one copy of its programs.
+        for (task, stated) in workload.tasks.iter_mut().zip(&self.tasks) {
+            if task.program == stated.program {
+                task.program = Arc::clone(&stated.program);
+            }
+        }
         for task in &mut workload.tasks {
             let factor = FOOTPRINT.factor(&footprint_path(builtin.name, task), deviation);
             let kib = (f64::from(task.footprint_kib) * factor).round();
@@ -178,6 +185,8 @@ mod tests {
         let plain = on_draw(&workload, &machine, 3);
         assert_ne!(plain.tasks, workload.tasks);
         assert_eq!(no_footprints(plain.tasks.clone()), no_footprints(workload.tasks.clone()));
+        let shared = plain.tasks.iter().zip(&workload.tasks).all(|(a, b)| Arc::ptr_eq(&a.program, &b.program));
+        assert!(shared, "programs are not copied");
         let cpus: CpuMask = (2..4).collect();
         workload.bind(&cpus);
         let bound = on_draw(&workload, &machine, 3);
