@@ -16,6 +16,7 @@ mod exit;
 mod job;
 mod kernel_source;
 pub(crate) mod options;
+mod process;
 mod serve;
 mod shared_state;
 mod signals;
@@ -24,12 +25,10 @@ mod watch;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use fairground_sim::Config;
-use nix::fcntl::{fcntl, FcntlArg, FdFlag, OFlag};
+use nix::fcntl::OFlag;
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde_json::Value;
 
@@ -41,6 +40,7 @@ use crate::speed::SpeedMeasurement;
 use job::{Answer, Descriptors, Reply};
 pub use job::{Job, JobKind};
 pub use options::{Limits, Workers};
+use process::{Process, Setting};
 pub use serve::{fault, scheduler, serve, Make};
 use shared_state::SharedState;
 
@@ -169,28 +169,20 @@ impl Workers {
     }
 
     /// Starts the process. The pipe carries what it prints.
-    fn start(&self, job: &Job, inheritance: Inheritance) -> io::Result<(Child, OwnedFd)> {
+    fn start(&self, job: &Job, inheritance: Inheritance) -> io::Result<(Process, OwnedFd)> {
         // In a file: to write to a pipe could block on a worker that does not read.
-        let mut stdin = File::from(memfd_create("fairground-job", MFdFlags::MFD_CLOEXEC)?);
-        stdin.write_all(&serde_json::to_vec(job)?)?;
-        stdin.seek(SeekFrom::Start(0))?;
+        let mut job_file = File::from(memfd_create("fairground-job", MFdFlags::MFD_CLOEXEC)?);
+        job_file.write_all(&serde_json::to_vec(job)?)?;
+        job_file.seek(SeekFrom::Start(0))?;
         let (prints, out) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
-        let err = out.try_clone()?;
-        let mut command = Command::new("/proc/self/exe");
-        command.args(&self.arguments).envs(self.environment.iter().map(|(k, v)| (k, v)));
-        command.stdin(stdin).stdout(Stdio::from(out)).stderr(Stdio::from(err));
-        let keep: Vec<OwnedFd> = inheritance.into_all();
-        // SAFETY: fcntl is async-signal-safe and nothing else happens.
-        unsafe {
-            command.pre_exec(move || keep.iter().try_for_each(keep_open));
-        }
-        Ok((command.spawn()?, prints))
+        let setting = Setting {
+            arguments: &self.arguments,
+            environment: &self.environment,
+            stdio: [&job_file.into(), &out, &out],
+            inherited: &inheritance.into_all(),
+        };
+        Ok((Process::start(&setting)?, prints))
     }
-}
-
-/// Lets a file survive exec.
-fn keep_open(fd: &OwnedFd) -> io::Result<()> {
-    fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty())).map(drop).map_err(io::Error::from)
 }
 
 /// A run without a reply.

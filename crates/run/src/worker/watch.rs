@@ -3,21 +3,21 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
 use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
-use nix::sys::signal::{kill, Signal};
+use nix::sys::signal::Signal;
 use nix::time::clock_getcpuclockid;
-use nix::unistd::Pid;
 
 use super::exit::{End, ExitReport};
 use super::job::{Answer, Reply};
 use super::kernel_source;
 use super::options::Limits;
+use super::process::Process;
 use super::shared_state::SharedState;
 use crate::experiment::{Attendance, RunError};
 
@@ -32,7 +32,7 @@ const PATIENCE: u32 = 6;
 
 /// A worker that runs, as its parent watches it.
 pub struct Watch {
-    child: Child,
+    process: Process,
     answers: Source,
     prints: Source,
     place: SharedState,
@@ -49,7 +49,7 @@ pub struct Watch {
 impl Watch {
     /// Watches a process that has just been started; `library` is the built kernel that it runs.
     pub fn new(
-        child: Child,
+        process: Process,
         answers: OwnedFd,
         prints: OwnedFd,
         place: SharedState,
@@ -57,7 +57,7 @@ impl Watch {
         library: Option<Arc<File>>,
     ) -> Self {
         Watch {
-            child,
+            process,
             answers: Source::new(answers, ANSWER_MAX),
             prints: Source::new(prints, PRINTS_MAX),
             place,
@@ -91,7 +91,7 @@ impl Watch {
             if self.answers.is_full() {
                 break self.kill(End::Garbage);
             }
-            match self.child.try_wait() {
+            match self.process.try_wait() {
                 Ok(Some(status)) => break self.gone(status),
                 Ok(None) => {}
                 Err(e) => break self.kill(End::Lost(e.to_string())),
@@ -155,10 +155,10 @@ impl Watch {
 
     /// Makes a worker that will be killed note its current instruction. This may fail.
     fn ask_where(&mut self) {
-        let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGABRT);
+        self.process.signal(Signal::SIGABRT);
         for _ in 0..20 {
             let noted = self.place.crash().is_some_and(|crash| !crash.library.is_empty());
-            if noted || !matches!(self.child.try_wait(), Ok(None)) {
+            if noted || !matches!(self.process.try_wait(), Ok(None)) {
                 return;
             }
             std::thread::sleep(LOOK / 10);
@@ -166,8 +166,8 @@ impl Watch {
     }
 
     fn kill(&mut self, end: End) -> End {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.signal(Signal::SIGKILL);
+        let _ = self.process.wait();
         let _ = self.prints.read();
         end
     }
@@ -195,7 +195,7 @@ impl Watch {
     }
 
     fn cpu_time(&self) -> Option<Duration> {
-        let clock = clock_getcpuclockid(Pid::from_raw(self.child.id() as i32)).ok()?;
+        let clock = clock_getcpuclockid(self.process.pid()).ok()?;
         clock.now().ok().map(Duration::from)
     }
 }
@@ -203,8 +203,8 @@ impl Watch {
 impl Drop for Watch {
     /// No worker is left running, also if this thread panics.
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.signal(Signal::SIGKILL);
+        let _ = self.process.wait();
     }
 }
 
