@@ -1,7 +1,7 @@
 //! Counter-based random draws: a pure function of (seed, purpose, entity, n), so that two runs which diverge still
 //! see the same value for the same use of the same thread.
 
-use fairground_workload::Amount;
+use fairground_workload::{Amount, ClampOdds};
 
 /// What a draw is for. Part of the key: two purposes never share a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,41 @@ pub fn draw(seed: u64, purpose: Purpose, entity: u64, n: u64) -> u64 {
 pub fn in_amount(amount: Amount, raw: u64) -> u64 {
     let width = u128::from(amount.jitter) + 1;
     amount.base.saturating_add(((u128::from(raw) * width) >> 64) as u64)
+}
+
+/// The lineage key of thread number `n` of start number `start` of a workload.
+pub fn lineage_of_start(seed: u64, start: u32, n: u32) -> u64 {
+    draw(seed, Purpose::Lineage, u64::from(start) << 32 | u64::from(n), 0)
+}
+
+/// The lineage key of the child that a thread of lineage `parent` creates as its `nth`, from 1.
+pub fn lineage_of_child(seed: u64, parent: u64, nth: u64) -> u64 {
+    draw(seed, Purpose::Lineage, parent, nth)
+}
+
+/// What the `nth` amount, from 1, comes to that the program of a thread of this lineage uses. An amount without jitter
+/// counts as a use.
+pub fn program_amount(seed: u64, lineage: u64, nth: u64, amount: Amount) -> u64 {
+    if amount.jitter == 0 {
+        return amount.base;
+    }
+    in_amount(amount, draw(seed, Purpose::Program, lineage, nth))
+}
+
+/// As [`program_amount`], the floor that the `nth` use gives; `odds` is not empty.
+pub fn program_floor(seed: u64, lineage: u64, nth: u64, odds: &[ClampOdds]) -> u16 {
+    let all: u64 = odds.iter().map(|o| u64::from(o.weight)).sum();
+    floor_of(odds, program_amount(seed, lineage, nth, Amount { base: 0, jitter: all - 1 }))
+}
+
+/// The floor that a number below the sum of all weights falls on.
+fn floor_of(odds: &[ClampOdds], drawn: u64) -> u16 {
+    let mut end = 0;
+    let found = odds.iter().find(|o| {
+        end += u64::from(o.weight);
+        drawn < end
+    });
+    found.map_or_else(|| unreachable!("validated: {drawn} is below the sum of the weights"), |o| o.uclamp_min)
 }
 
 /// A price spread uniformly over `1 - jitter .. 1 + jitter` of itself; `jitter_q20`: at most 2^20.

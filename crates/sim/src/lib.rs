@@ -37,7 +37,7 @@ pub mod testing;
 
 pub use checkers::{EventChecker, WasteMeter};
 pub use coherence::Traffic;
-pub use draw::{draw, in_amount, Purpose};
+pub use draw::{draw, in_amount, lineage_of_child, lineage_of_start, program_amount, program_floor, Purpose};
 pub use energy::{joules, CpuEnergy, Energy, EnergyBook, EnergyPart, RailEnergy};
 pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, LockCosts, Outcome, Totals};
 pub use env::{BalanceAttempt, CpuView, Env, FrequencyLimits, IdleView, Request};
@@ -45,7 +45,7 @@ pub use error::SimError;
 pub use event::*;
 pub use hash::HashObserver;
 pub use hist::Histogram;
-pub use metrics::{Delay, Meters, MetricsObserver, RuleCount, RunMetrics, NR_CAUSES};
+pub use metrics::{ops_per_sec, Delay, Meters, MetricsObserver, RuleCount, RunMetrics, NR_CAUSES};
 pub use misplacement::MisplacementMeter;
 pub use prefetch::{prefetch_start, prefetch_value};
 pub use rule::Rule;

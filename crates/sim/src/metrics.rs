@@ -60,7 +60,7 @@ impl Meters {
     }
 
     /// A program reports a sample of a series with these deadlines.
-    pub(crate) fn report(&mut self, series: SeriesId, ticks: u64, deadlines: &[Deadline]) {
+    pub fn report(&mut self, series: SeriesId, ticks: u64, deadlines: &[Deadline]) {
         let index = series as usize;
         if index >= self.series.len() {
             self.series.resize_with(index + 1, Histogram::default);
@@ -73,7 +73,7 @@ impl Meters {
     }
 
     /// A program reports the time that the work of a phase has taken.
-    pub(crate) fn report_phase(&mut self, phase: PhaseId, ns: u64) {
+    pub fn report_phase(&mut self, phase: PhaseId, ns: u64) {
         let index = phase as usize;
         if index >= self.phase_rates.len() {
             self.phase_rates.resize(index + 1, 0.0);
@@ -296,7 +296,7 @@ impl MetricsObserver {
             end_ns: outcome.end,
             window_ns: w.at,
             ops: c.ops,
-            ops_per_sec: (c.ops > 0 && w.at > 0).then(|| c.ops as f64 * 1e9 / w.at as f64),
+            ops_per_sec: ops_per_sec(c.ops, w.at),
             migrations_per_op: (ops > 0).then(|| migrations as f64 / ops as f64),
             migrations: c.migrations(),
             migrations_by_cause: c.by_cause,
@@ -385,6 +385,11 @@ impl MetricsObserver {
             _ => {}
         }
     }
+}
+
+/// Operations per second of a window of `window_ns`; `None` without operations.
+pub fn ops_per_sec(ops: u64, window_ns: u64) -> Option<f64> {
+    (ops > 0 && window_ns > 0).then(|| ops as f64 * 1e9 / window_ns as f64)
 }
 
 /// Mean power, mW; 0 if `ns` is 0.

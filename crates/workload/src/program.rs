@@ -537,6 +537,20 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether it may stand before the part of a program that a timer's periods count from ([`Object::Timer`]).
+    pub fn may_lead(&self) -> bool {
+        matches!(
+            self,
+            Op::Sleep(_)
+                | Op::SleepUntil(_)
+                | Op::BarrierWait(_)
+                | Op::SetAttr(_)
+                | Op::DrawUclampMin(_)
+                | Op::SetAffinity(_)
+                | Op::Mark(_)
+        )
+    }
+
     /// The same step `by` steps further down a program: loops refer to steps by index.
     pub(crate) fn shifted(&self, by: u32) -> Op {
         match self {

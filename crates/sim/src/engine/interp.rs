@@ -13,7 +13,7 @@ use super::cache_model::CacheHistory;
 use super::objects::Obj;
 use super::task::{State, Wait};
 use super::Engine;
-use crate::draw::{draw, jittered, Purpose};
+use crate::draw::{draw, jittered, lineage_of_child, program_floor, Purpose};
 use crate::{Change, EventKind, Step, TaskId, Time, WakeContext};
 
 /// Steps of one thread at one instant after which time is taken to stand still.
@@ -95,7 +95,7 @@ impl Engine {
 
     fn step(&mut self, cpu: CpuId, task: TaskId, op: &Op) -> Flow {
         let t = &mut self.tasks[task as usize];
-        t.leading &= may_lead(op);
+        t.leading &= op.may_lead();
         let phase = t.phase;
         match *op {
             Op::Run(amount) => self.compute(task, phase, amount),
@@ -583,7 +583,7 @@ impl Engine {
         let t = &mut self.tasks[task as usize];
         t.live_children += 1;
         t.born += 1;
-        let lineage = draw(self.config.seed, Purpose::Lineage, t.lineage, t.born);
+        let lineage = lineage_of_child(self.config.seed, t.lineage, t.born);
         let space = match t.space {
             Some(space) if thread => space,
             _ => {
@@ -684,9 +684,9 @@ impl Engine {
     fn draw_uclamp_min(&mut self, cpu: CpuId, task: TaskId, phase: u8, odds: &[ClampOdds]) -> Flow {
         let mut attr = self.tasks[task as usize].attr;
         if phase == 1 {
-            let all: u64 = odds.iter().map(|o| u64::from(o.weight)).sum();
-            let drawn = self.draw_for(task, Amount { base: 0, jitter: all - 1 });
-            attr.uclamp_min = floor_of(odds, drawn);
+            let t = &mut self.tasks[task as usize];
+            t.draws += 1;
+            attr.uclamp_min = program_floor(self.config.seed, t.lineage, t.draws, odds);
         }
         self.set_attr(cpu, task, phase, attr)
     }
@@ -723,30 +723,6 @@ impl Engine {
         }
         Flow::Next
     }
-}
-
-/// The floor that a number below the sum of all weights falls on.
-fn floor_of(odds: &[ClampOdds], drawn: u64) -> u16 {
-    let mut end = 0;
-    let found = odds.iter().find(|o| {
-        end += u64::from(o.weight);
-        drawn < end
-    });
-    found.map_or_else(|| unreachable!("validated: {drawn} is below the sum of the weights"), |o| o.uclamp_min)
-}
-
-/// Steps that may stand before the part of a program that a timer's periods count from.
-fn may_lead(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Sleep(_)
-            | Op::SleepUntil(_)
-            | Op::BarrierWait(_)
-            | Op::SetAttr(_)
-            | Op::DrawUclampMin(_)
-            | Op::SetAffinity(_)
-            | Op::Mark(_)
-    )
 }
 
 /// Steps that act or read the clock before any work: they wait for the end of overhead.

@@ -56,7 +56,7 @@ use fairground_workload::{Cpusets, Mark, SpecId, Workload, MAX_DURATION_NS, MAX_
 use serde::{Deserialize, Serialize};
 
 use crate::checkers::{EventChecker, WasteMeter};
-use crate::draw::{draw, in_amount, Purpose};
+use crate::draw::{draw, lineage_of_start, program_amount, Purpose};
 use crate::env::Request;
 use crate::metrics::Meters;
 use crate::misplacement::MisplacementMeter;
@@ -665,8 +665,7 @@ impl Engine {
         let workload = Arc::clone(&self.workload);
         for (i, start) in workload.start.iter().enumerate() {
             for n in 0..start.count {
-                let entity = (i as u64) << 32 | u64::from(n);
-                let lineage = draw(self.config.seed, Purpose::Lineage, entity, 0);
+                let lineage = lineage_of_start(self.config.seed, i as u32, n);
                 let space = start.process;
                 let (busy, overhead) = {
                     let c = &self.cpus[start.cpu as usize];
@@ -805,10 +804,7 @@ impl Engine {
     fn draw_for(&mut self, task: TaskId, amount: fairground_workload::Amount) -> u64 {
         let t = &mut self.tasks[task as usize];
         t.draws += 1;
-        if amount.jitter == 0 {
-            return amount.base;
-        }
-        in_amount(amount, draw(self.config.seed, Purpose::Program, t.lineage, t.draws))
+        program_amount(self.config.seed, t.lineage, t.draws, amount)
     }
 
     /// Name of the thread in messages.

@@ -69,6 +69,14 @@ impl Workload {
         self.check(machine).map(drop)
     }
 
+    /// How many threads of each template a whole run creates; `u64::MAX`: without end.
+    ///
+    /// # Errors
+    /// If templates create each other without end, or more than [`MAX_TASKS`] in all.
+    pub fn thread_counts(&self) -> Result<Vec<u64>, Problem> {
+        spawns::check(self, &mut Vec::new()).map(|population| population.threads)
+    }
+
     /// As [`Self::validate`], for callers that know where each step is written.
     pub(crate) fn check(&self, machine: &Machine) -> Result<Vec<Remark>, Problem> {
         ranges::check(self, machine)?;
