@@ -138,9 +138,7 @@ impl Entry {
 }
 
 fn entries(workload: &Workload, machine: &Machine) -> Vec<Entry> {
-    let mut list = Entries(Vec::new());
-    own::add_score(&mut list, &workload.score);
-    workload.series.iter().enumerate().for_each(|(i, series)| own::add_series(&mut list, i, series));
+    let mut list = Entries(own_entries(workload));
     list.add("migrations", "count", "changes of CPU by all tasks", |m| m.migrations as f64).usual();
     add_delays(&mut list);
     let wasted = "core time in which a task waited while a CPU it may use idled";
@@ -357,10 +355,21 @@ pub fn usual(workload: &Workload, machine: &Machine) -> Vec<String> {
 
 /// Name of the metric that a workload is run for: the first of its own; `None` if it has none.
 pub fn main_metric(workload: &Workload) -> Option<String> {
+    own_entries(workload).into_iter().map(|e| e.metric.name).next()
+}
+
+/// The figures that a workload reports itself: its score, and what its programs measured.
+fn own_entries(workload: &Workload) -> Vec<Entry> {
     let mut own = Entries(Vec::new());
     own::add_score(&mut own, &workload.score);
     workload.series.iter().enumerate().for_each(|(i, series)| own::add_series(&mut own, i, series));
-    own.0.into_iter().map(|e| e.metric.name).next()
+    own.0
+}
+
+/// The figures of a run that the workload reports itself, as [`metric_values`] has them.
+pub fn own_metric_values(workload: &Workload, run: &RunMetrics) -> Vec<MetricValue> {
+    let read = |e: Entry| Some(MetricValue { value: (e.read)(run)?, metric: e.metric });
+    own_entries(workload).into_iter().filter_map(read).collect()
 }
 
 /// The figures of a run of `workload` on `machine`. Figures of samples are left out if there is no sample.
