@@ -1,0 +1,312 @@
+//! System calls that the libraries do not wrap, or wrap with more than one call.
+
+use std::io;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use fairground_machine::{CpuId, CpuMask, NR_CPUS};
+use fairground_workload::{Policy, SchedAttr};
+
+/// The result of a call that returns -1 and sets errno.
+pub fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
+    match result {
+        -1 => Err(io::Error::last_os_error()),
+        value => Ok(value),
+    }
+}
+
+/// The number of the error that the last call of this thread left.
+pub fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// CLOCK_MONOTONIC, ns.
+pub fn now() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is ours; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
+}
+
+/// Sleeps until this time of CLOCK_MONOTONIC; one call, whether it is past or not.
+pub fn sleep_until(at: u64) {
+    let at = timespec(at);
+    // SAFETY: `at` lives through the call; no remainder is asked for.
+    while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &at, std::ptr::null_mut()) }
+        == libc::EINTR
+    {}
+}
+
+/// Sleeps for this long, as rt-app and benchmarks do: a relative sleep.
+pub fn sleep_for(ns: u64) {
+    let mut left = timespec(ns);
+    loop {
+        let ask = left;
+        // SAFETY: both live through the call.
+        if unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &ask, &mut left) } != libc::EINTR {
+            return;
+        }
+    }
+}
+
+/// Whether a futex is used by threads of one address space alone, which is cheaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// One address space.
+    Private,
+    /// Several.
+    Shared,
+}
+
+impl Scope {
+    fn flag(self) -> libc::c_int {
+        match self {
+            Scope::Private => libc::FUTEX_PRIVATE_FLAG,
+            Scope::Shared => 0,
+        }
+    }
+}
+
+/// Sleeps while the word has the expected value, at most for `limit`. May return early.
+pub fn futex_wait(word: &AtomicU32, expected: u32, scope: Scope, limit: Option<Duration>) {
+    let limit = limit.map(|limit| timespec(limit.as_nanos() as u64));
+    let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the word and the time live through the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | scope.flag(), expected, limit) };
+}
+
+/// Wakes up to `count` sleepers.
+pub fn futex_wake(word: &AtomicU32, count: u32, scope: Scope) {
+    let count = count.min(i32::MAX as u32);
+    // SAFETY: the word lives through the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | scope.flag(), count) };
+}
+
+/// `struct sched_attr`, size 48 without clamps and 56 with them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct RawAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+    util_min: u32,
+    util_max: u32,
+}
+
+const SIZE_WITHOUT_CLAMPS: u32 = 48;
+const SIZE_WITH_CLAMPS: u32 = 56;
+
+fn policy_number(policy: Policy) -> u32 {
+    (match policy {
+        Policy::Other => libc::SCHED_OTHER,
+        Policy::Batch => libc::SCHED_BATCH,
+        Policy::Idle => libc::SCHED_IDLE,
+        Policy::Fifo => libc::SCHED_FIFO,
+        Policy::Rr => libc::SCHED_RR,
+    }) as u32
+}
+
+/// Whether a policy is one of the real-time class.
+pub fn is_real_time(policy: Policy) -> bool {
+    matches!(policy, Policy::Fifo | Policy::Rr)
+}
+
+/// Gives the calling thread these attributes. `clamps`: also its utilisation clamps, which a kernel may not have.
+pub fn set_attr(attr: &SchedAttr, clamps: bool) -> io::Result<()> {
+    let fair = !is_real_time(attr.policy);
+    let flags = if clamps { libc::SCHED_FLAG_UTIL_CLAMP as u64 } else { 0 };
+    let raw = RawAttr {
+        size: if clamps { SIZE_WITH_CLAMPS } else { SIZE_WITHOUT_CLAMPS },
+        policy: policy_number(attr.policy),
+        flags,
+        nice: if fair { attr.nice.into() } else { 0 },
+        priority: attr.rt_priority.into(),
+        runtime: if fair { attr.slice_ns } else { 0 },
+        util_min: attr.uclamp_min.into(),
+        util_max: attr.uclamp_max.into(),
+        ..RawAttr::default()
+    };
+    // SAFETY: `raw` has the size that it states, or more.
+    checked(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw, 0) }).map(drop)
+}
+
+/// The slice that the calling thread has asked for, ns; 0 on a kernel that keeps none.
+pub fn slice_ns() -> io::Result<u64> {
+    Ok(get_attr()?.runtime)
+}
+
+/// Nice value of the calling thread, if its policy is SCHED_OTHER without a slice of its own: what threads inherit.
+pub fn inherited_attr() -> io::Result<SchedAttr> {
+    let raw = get_attr()?;
+    let policies = [Policy::Other, Policy::Batch, Policy::Idle, Policy::Fifo, Policy::Rr];
+    let policy = policies.into_iter().find(|p| policy_number(*p) == raw.policy).unwrap_or(Policy::Other);
+    Ok(SchedAttr { policy, nice: raw.nice as i8, rt_priority: raw.priority as u8, ..SchedAttr::default() })
+}
+
+fn get_attr() -> io::Result<RawAttr> {
+    let mut raw = RawAttr::default();
+    // SAFETY: the kernel writes at most the size that it is told.
+    checked(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &mut raw, std::mem::size_of::<RawAttr>(), 0) })?;
+    Ok(raw)
+}
+
+fn cpu_set(mask: &CpuMask) -> libc::cpu_set_t {
+    // SAFETY: a set of zeros is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for cpu in mask.iter().filter(|cpu| (*cpu as usize) < libc::CPU_SETSIZE as usize) {
+        // SAFETY: the CPU is within the set.
+        unsafe { libc::CPU_SET(cpu as usize, &mut set) };
+    }
+    set
+}
+
+/// Binds the calling thread.
+pub fn set_affinity(mask: &CpuMask) -> io::Result<()> {
+    let set = cpu_set(mask);
+    // SAFETY: `set` lives through the call.
+    checked(unsafe { libc::sched_setaffinity(0, std::mem::size_of_val(&set), &set) }.into()).map(drop)
+}
+
+/// The CPUs that the calling thread may use.
+///
+/// # Errors
+/// As sched_getaffinity(2).
+pub fn affinity() -> io::Result<CpuMask> {
+    // SAFETY: a set of zeros is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is ours.
+    checked(unsafe { libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set) }.into())?;
+    let mut mask = CpuMask::EMPTY;
+    for cpu in 0..(libc::CPU_SETSIZE as usize).min(NR_CPUS) {
+        // SAFETY: the CPU is within the set.
+        if unsafe { libc::CPU_ISSET(cpu, &set) } {
+            mask.set(cpu as CpuId);
+        }
+    }
+    Ok(mask)
+}
+
+/// Writes all of `bytes`, blocking.
+pub fn write_all(fd: libc::c_int, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        // SAFETY: the buffer lives through the call.
+        match unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) } {
+            -1 if errno() == libc::EINTR => {}
+            -1 => return Err(io::Error::last_os_error()),
+            n => bytes = &bytes[n as usize..],
+        }
+    }
+    Ok(())
+}
+
+/// Reads exactly as many bytes as `buffer` has, blocking.
+pub fn read_exact(fd: libc::c_int, buffer: &mut [u8]) -> io::Result<()> {
+    let mut done = 0;
+    while done < buffer.len() {
+        let rest = &mut buffer[done..];
+        // SAFETY: the buffer is ours.
+        match unsafe { libc::read(fd, rest.as_mut_ptr().cast(), rest.len()) } {
+            -1 if errno() == libc::EINTR => {}
+            -1 => return Err(io::Error::last_os_error()),
+            0 => return Err(io::Error::from_raw_os_error(libc::EPIPE)),
+            n => done += n as usize,
+        }
+    }
+    Ok(())
+}
+
+/// Waits until there is something to read.
+pub fn poll_readable(fd: libc::c_int) -> io::Result<()> {
+    loop {
+        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor, ours.
+        match unsafe { libc::poll(&mut poll, 1, -1) } {
+            -1 if errno() == libc::EINTR => {}
+            -1 => return Err(io::Error::last_os_error()),
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Times of all CPUs since boot from /proc/stat, in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// Of all kinds, guests' left out: they are in user time.
+    pub all: u64,
+    /// In which some task ran, or an interrupt.
+    pub busy: u64,
+    /// In which the hypervisor ran somebody else.
+    pub steal: u64,
+}
+
+impl CpuTimes {
+    /// Reads them; `None` where there is no /proc/stat.
+    pub fn read() -> Option<CpuTimes> {
+        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    fn parse(text: &str) -> Option<CpuTimes> {
+        let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let fields: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = fields[..] else { return None };
+        let busy = user + nice + system + irq + softirq;
+        Some(CpuTimes { all: busy + idle + iowait + steal, busy, steal })
+    }
+
+    /// What has been added since `earlier`.
+    pub fn since(self, earlier: CpuTimes) -> CpuTimes {
+        CpuTimes {
+            all: self.all.saturating_sub(earlier.all),
+            busy: self.busy.saturating_sub(earlier.busy),
+            steal: self.steal.saturating_sub(earlier.steal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_all_cpus_are_summed_by_kind() {
+        let text = "cpu  10 1 5 100 4 2 3 7 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        assert_eq!(CpuTimes::parse(text), Some(CpuTimes { all: 132, busy: 21, steal: 7 }));
+        assert_eq!(CpuTimes::parse("cpu 1 2\n"), None);
+    }
+
+    /// On a thread of its own: affinity is a thread's.
+    #[test]
+    fn a_thread_is_bound_and_says_so() {
+        let bound = std::thread::spawn(|| {
+            let first = affinity().unwrap().first().unwrap();
+            set_affinity(&CpuMask::single(first)).unwrap();
+            (affinity().unwrap(), CpuMask::single(first))
+        });
+        let (is, asked) = bound.join().unwrap();
+        assert_eq!(is, asked);
+    }
+
+    #[test]
+    fn what_is_written_in_parts_is_read_whole() {
+        let mut ends = [0; 2];
+        // SAFETY: the array has room for two descriptors.
+        assert_eq!(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
+        write_all(ends[1], b"ab").unwrap();
+        write_all(ends[1], b"cde").unwrap();
+        poll_readable(ends[0]).unwrap();
+        let mut buffer = [0; 5];
+        read_exact(ends[0], &mut buffer).unwrap();
+        assert_eq!(&buffer, b"abcde");
+        // SAFETY: both are ours and open.
+        unsafe { (libc::close(ends[0]), libc::close(ends[1])) };
+    }
+}

@@ -1,0 +1,300 @@
+//! What every thread of a round refers to. Made before the first process is; processes inherit it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::Arc;
+
+use fairground_machine::CpuMask;
+use fairground_workload::{Object, Op, SchedAttr, SeriesId, SpecId, TaskSpec, Workload};
+
+use crate::calibrate::Calibration;
+use crate::interp::Birth;
+use crate::shared::{fault, Shared};
+use crate::sys::{self, Scope};
+
+/// The two ends of a pipe or a socket.
+#[derive(Clone, Copy, Debug)]
+pub struct Channel {
+    /// Descriptor to read from.
+    pub read: libc::c_int,
+    /// Descriptor to write to.
+    pub write: libc::c_int,
+}
+
+/// A round: workload, seed, objects, and how fast the machine is.
+pub struct World {
+    /// What is played.
+    pub workload: Arc<Workload>,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// The CPUs that threads without an affinity may use.
+    pub cpus: CpuMask,
+    /// Work in iterations.
+    pub calibration: Arc<Calibration>,
+    /// Whether all threads are of one process.
+    pub scope: Scope,
+    /// State that processes share.
+    pub shared: Shared,
+    /// By object; `None` where it is neither pipe nor socket.
+    channels: Vec<Option<Channel>>,
+    /// By template: whether its threads await their children.
+    awaits: Vec<bool>,
+    /// Counter of migrations; -1: none.
+    counter: AtomicI32,
+}
+
+/// Why an object could not be made.
+pub struct NoObject {
+    /// Index of the object; `None`: what they share.
+    pub id: Option<u32>,
+    /// The reason.
+    pub cause: io::Error,
+}
+
+impl World {
+    /// Makes all objects.
+    pub fn new(
+        workload: Arc<Workload>,
+        seed: u64,
+        cpus: CpuMask,
+        calibration: Arc<Calibration>,
+    ) -> Result<World, NoObject> {
+        let scope = scope_of(&workload);
+        let nr_phases = match &workload.score {
+            fairground_workload::Score::Points(points) => points.sections.iter().map(|s| s.phases.len()).sum(),
+            _ => 0,
+        };
+        let shared = Shared::new(&workload, nr_phases, scope).map_err(|cause| NoObject { id: None, cause })?;
+        let awaits = workload.tasks.iter().map(|task| task.program.contains(&Op::WaitChildren)).collect();
+        let mut world = World {
+            workload: Arc::clone(&workload),
+            seed,
+            cpus,
+            calibration,
+            scope,
+            shared,
+            channels: Vec::new(),
+            awaits,
+            counter: AtomicI32::new(-1),
+        };
+        for (id, object) in workload.objects.iter().enumerate() {
+            let made = match *object {
+                Object::Pipe { slots } => pipe(slots).map(Some),
+                Object::Socket { sndbuf, .. } => socket(sndbuf).map(Some),
+                _ => Ok(None),
+            };
+            world.channels.push(made.map_err(|cause| NoObject { id: Some(id as u32), cause })?);
+        }
+        Ok(world)
+    }
+
+    /// A template.
+    pub fn template(&self, spec: SpecId) -> &TaskSpec {
+        &self.workload.tasks[spec as usize]
+    }
+
+    /// The ends of a pipe or socket.
+    pub fn channel(&self, id: u32) -> Channel {
+        self.channels[id as usize].unwrap_or(Channel { read: -1, write: -1 })
+    }
+
+    /// Whether threads of a template await their children.
+    pub fn awaits_children(&self, spec: SpecId) -> bool {
+        self.awaits[spec as usize]
+    }
+
+    /// Resolution of a series' clock, ns.
+    pub fn tick_ns(&self, series: SeriesId) -> u64 {
+        self.workload.series[series as usize].tick_ns.into()
+    }
+
+    /// When the threads of the start were let go, ns.
+    pub fn started_at(&self) -> u64 {
+        self.shared.control().started_at.load(Ordering::Acquire)
+    }
+
+    /// Waits until they are; returns that time.
+    pub fn await_go(&self) -> u64 {
+        let c = self.shared.control();
+        c.ready.fetch_add(1, Ordering::AcqRel);
+        sys::futex_wake(&c.ready, 1, Scope::Shared);
+        while c.go.load(Ordering::Acquire) == 0 {
+            sys::futex_wait(&c.go, 0, Scope::Shared, None);
+        }
+        self.started_at()
+    }
+
+    /// What a new thread is born with. It counts from now on. `None`, and the round has failed, if a run may have no more
+    /// threads.
+    pub fn birth(
+        &'static self,
+        spec: SpecId,
+        lineage: u64,
+        inherited: SchedAttr,
+        born_at: Option<u64>,
+    ) -> Option<Birth> {
+        let Some(id) = self.shared.take_record() else {
+            self.shared.fail(fault::TOO_MANY, 0, spec, u32::MAX);
+            return None;
+        };
+        if !self.template(spec).daemon {
+            self.shared.control().vital.fetch_add(1, Ordering::AcqRel);
+        }
+        Some(Birth { world: self, spec, id, lineage, inherited, inherited_cpus: None, born_at })
+    }
+
+    /// Ends the round as failed.
+    pub fn fail(&self, fault: u32, error: &io::Error, spec: SpecId, op: u32) {
+        self.shared.fail(fault, error.raw_os_error().unwrap_or(libc::EIO), spec, op);
+    }
+
+    /// Counts the migrations of the calling process and of all that it creates from now on.
+    ///
+    /// # Errors
+    /// Where the kernel does not let this user count what happens in the kernel.
+    pub fn count_migrations(&self) -> io::Result<()> {
+        self.counter.store(migration_counter()?, Ordering::Release);
+        Ok(())
+    }
+
+    /// Migrations so far; 0 if they are not counted.
+    pub fn migrations(&self) -> u64 {
+        let counter = self.counter.load(Ordering::Acquire);
+        let mut value = [0; 8];
+        if counter < 0 || sys::read_exact(counter, &mut value).is_err() {
+            return 0;
+        }
+        u64::from_ne_bytes(value)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        for channel in self.channels.iter().flatten() {
+            // SAFETY: both ends are ours; a socket pair has two descriptors as well.
+            unsafe { (libc::close(channel.read), libc::close(channel.write)) };
+        }
+    }
+}
+
+/// Threads of one start process share an address space, until one of them forks.
+fn scope_of(workload: &Workload) -> Scope {
+    let processes: BTreeSet<u32> = workload.start.iter().map(|start| start.process).collect();
+    let mut steps = workload.tasks.iter().flat_map(|task| task.program.iter());
+    let forks = steps.any(|op| matches!(op, Op::Spawn { thread: false, .. }));
+    if processes.len() > 1 || forks {
+        Scope::Shared
+    } else {
+        Scope::Private
+    }
+}
+
+/// Bytes of a slot of a pipe: a page, as the workload counts them.
+const SLOT: libc::c_int = 4096;
+
+fn pipe(slots: u32) -> io::Result<Channel> {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    sys::checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
+    let [read, write] = ends;
+    let asked = slots as libc::c_int * SLOT;
+    // SAFETY: the descriptor is ours.
+    let size =
+        |command: libc::c_int, value: libc::c_int| sys::checked(unsafe { libc::fcntl(write, command, value) }.into());
+    if size(libc::F_GETPIPE_SZ, 0)? != libc::c_long::from(asked) {
+        let is = size(libc::F_SETPIPE_SZ, asked)?;
+        if is != libc::c_long::from(asked) {
+            return Err(io::Error::other(format!("the kernel gives it {is} bytes and not {asked}")));
+        }
+    }
+    Ok(Channel { read, write })
+}
+
+fn socket(sndbuf: u32) -> io::Result<Channel> {
+    let mut ends = [0; 2];
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    // SAFETY: room for two descriptors.
+    sys::checked(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) }.into())?;
+    let [read, write] = ends;
+    if send_buffer(write)? != sndbuf {
+        // The kernel doubles what it is given.
+        let half = (sndbuf / 2) as libc::c_int;
+        let size = std::mem::size_of_val(&half) as libc::socklen_t;
+        let at = std::ptr::from_ref(&half).cast();
+        // SAFETY: the value lives through the call.
+        sys::checked(unsafe { libc::setsockopt(write, libc::SOL_SOCKET, libc::SO_SNDBUF, at, size) }.into())?;
+        let is = send_buffer(write)?;
+        if is / 2 != sndbuf / 2 {
+            let hint = "net.core.wmem_max limits it";
+            return Err(io::Error::other(format!("its send buffer is {is} bytes and not {sndbuf}: {hint}")));
+        }
+    }
+    Ok(Channel { read, write })
+}
+
+fn send_buffer(fd: libc::c_int) -> io::Result<u32> {
+    let mut value: libc::c_int = 0;
+    let mut size = std::mem::size_of_val(&value) as libc::socklen_t;
+    let at = std::ptr::from_mut(&mut value).cast();
+    // SAFETY: value and size are ours.
+    sys::checked(unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, at, &mut size) }.into())?;
+    Ok(value as u32)
+}
+
+/// The first 48 bytes of `struct perf_event_attr` and room for the rest of its first version.
+#[repr(C)]
+#[derive(Default)]
+struct EventAttr {
+    kind: u32,
+    size: u32,
+    config: u64,
+    period: u64,
+    sample: u64,
+    read_format: u64,
+    flags: u64,
+    rest: [u64; 2],
+}
+
+/// PERF_TYPE_SOFTWARE
+const SOFTWARE: u32 = 1;
+/// PERF_COUNT_SW_CPU_MIGRATIONS
+const MIGRATIONS: u64 = 4;
+/// PERF_ATTR_SIZE_VER0
+const EVENT_ATTR_SIZE: u32 = 64;
+/// The bit `inherit`.
+const INHERIT: u64 = 1 << 1;
+
+fn migration_counter() -> io::Result<libc::c_int> {
+    let size = EVENT_ATTR_SIZE;
+    let attr = EventAttr { kind: SOFTWARE, size, config: MIGRATIONS, flags: INHERIT, ..EventAttr::default() };
+    // SAFETY: `attr` has the size that it states. This process, any CPU, no group.
+    sys::checked(unsafe { libc::syscall(libc::SYS_perf_event_open, &attr, 0, -1, -1, 0) }).map(|fd| fd as libc::c_int)
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_machine::Machine;
+
+    use super::*;
+
+    #[test]
+    fn one_process_has_futexes_of_its_own() {
+        let machine = Machine::symmetric(2);
+        let of = |spec: &str| scope_of(&Workload::find(spec, &machine).unwrap().0);
+        assert_eq!(of("sched-pipe:threads"), Scope::Private);
+        assert_eq!(of("sched-pipe"), Scope::Shared);
+        assert_eq!(of("schbench"), Scope::Private);
+    }
+
+    #[test]
+    fn channels_have_the_room_that_the_workload_states() {
+        for channel in [pipe(16).unwrap(), pipe(2).unwrap(), socket(212_992).unwrap(), socket(8192).unwrap()] {
+            sys::write_all(channel.write, b"x").unwrap();
+            sys::poll_readable(channel.read).unwrap();
+            // SAFETY: ours and open.
+            unsafe { (libc::close(channel.read), libc::close(channel.write)) };
+        }
+        assert!(pipe(3).is_err(), "a power of two pages");
+    }
+}
