@@ -11,6 +11,7 @@ mod free_run;
 mod import;
 mod kernel;
 mod machine;
+mod play;
 mod regret;
 mod replay;
 mod reproduce;
@@ -44,6 +45,12 @@ pub enum Command {
     Replay(replay::Replay),
     /// Run one scheduler once; print its figures and the hash of its events
     Run(run::Run),
+    /// Execute a workload for real on this machine; print what it measures
+    ///
+    /// Threads, processes, pipes, sockets, futexes, timers, locks and scheduling attributes are this kernel's, draws of
+    /// amounts are those of `run` with the same seed. What needs more than a user's program can do is refused by name.
+    /// Everything is ended with the command, or when a round exceeds its time.
+    Play(play::Play),
     /// Explain the placements of a trace of `run`: by which rule, and why
     Explain(explain::Explain),
     /// Compare the placements of two traces: the first that differs, and the shift of rules
@@ -97,6 +104,7 @@ impl Command {
             Command::Compare(command) => command.run(),
             Command::Replay(command) => command.run(),
             Command::Run(command) => command.run(),
+            Command::Play(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Diff(command) => command.run(),
             Command::WhatIf(command) => command.run(),

@@ -91,7 +91,8 @@ pub struct Run {
     workers: WorkerOptions,
 }
 
-fn parse_seed(text: &str) -> Result<u64, String> {
+/// Reads a seed.
+pub fn parse_seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected 0 to {}", u64::MAX))
 }
 

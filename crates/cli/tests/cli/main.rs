@@ -11,6 +11,7 @@ mod formats;
 mod import;
 mod kernel;
 mod patched;
+mod play;
 mod regret;
 mod replay;
 mod reproduce;
