@@ -235,7 +235,7 @@ impl Task {
                 }
             }
             Op::WaitChildren => self.wait_children()?,
-            Op::WaitChild => _ = wait_for_process()?,
+            Op::WaitChild => _ = self.wait_for_process()?,
             Op::Exit => return Ok(Flow::Exit),
             Op::SetAttr(attr) => self.set_attr(attr)?,
             Op::DrawUclampMin(ref odds) => {
@@ -407,8 +407,28 @@ impl Task {
             // SAFETY: created joinable by this thread or, before a fork, never in this process: `threads` begins empty.
             call(unsafe { libc::pthread_join(thread, std::ptr::null_mut()) })?;
         }
-        while wait_for_process()? {}
+        while self.wait_for_process()? {}
         Ok(())
+    }
+
+    /// Waits until one more process that this very thread has created has ended; false if there is none.
+    fn wait_for_process(&self) -> io::Result<bool> {
+        loop {
+            let mut status = 0;
+            // SAFETY: the status is ours.
+            match unsafe { libc::waitpid(-1, &mut status, libc::__WNOTHREAD) } {
+                -1 if sys::errno() == libc::EINTR => {}
+                -1 if sys::errno() == libc::ECHILD => return Ok(false),
+                -1 => return Err(io::Error::last_os_error()),
+                _ => {
+                    // One that was killed never took leave.
+                    if libc::WIFSIGNALED(status) {
+                        self.world.shared.fail(fault::KILLED, libc::WTERMSIG(status), self.spec, u32::MAX);
+                    }
+                    return Ok(true);
+                }
+            }
+        }
     }
 
     fn mark(&self, mark: Mark) {
@@ -536,22 +556,6 @@ fn call(result: libc::c_int) -> io::Result<()> {
     match result {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
-    }
-}
-
-/// Waits until one more process that this very thread has created has ended; false if there is none.
-fn wait_for_process() -> io::Result<bool> {
-    loop {
-        let mut status = 0;
-        // SAFETY: the status is ours.
-        match unsafe { libc::waitpid(-1, &mut status, libc::__WNOTHREAD) } {
-            -1 if sys::errno() == libc::EINTR => {}
-            -1 if sys::errno() == libc::ECHILD => return Ok(false),
-            -1 => return Err(io::Error::last_os_error()),
-            // One that was killed never took leave: the round has failed, and the supervisor ends it.
-            _ if libc::WIFSIGNALED(status) => return Err(io::Error::from_raw_os_error(libc::ECHILD)),
-            _ => return Ok(true),
-        }
     }
 }
 

@@ -258,7 +258,7 @@ fn try_attr(attr: &SchedAttr) -> Result<(), (String, String)> {
         let permission = "CAP_SYS_NICE, or";
         return Err(match attr.policy {
             Policy::Fifo | Policy::Rr if denied(&error) => (
-                format!("{:?} with priority {}: {error}", attr.policy, attr.rt_priority),
+                format!("{} with priority {}: {error}", policy_name(attr.policy), attr.rt_priority),
                 format!("it needs {permission} RLIMIT_RTPRIO (ulimit -r) of {}", attr.rt_priority),
             ),
             _ if denied(&error) => (
@@ -280,6 +280,11 @@ fn try_attr(attr: &SchedAttr) -> Result<(), (String, String)> {
         return Err((format!("a slice of {} ns", attr.slice_ns), help.into()));
     }
     Ok(())
+}
+
+/// As sched(7) has it.
+fn policy_name(policy: Policy) -> String {
+    format!("SCHED_{policy:?}").to_uppercase()
 }
 
 /// Memory of the machine, KiB.

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::lineage_of_start;
-use fairground_workload::{Mark, Op, SchedAttr};
+use fairground_workload::{Mark, Op, Policy, SchedAttr, TaskSpec, Workload};
 
 use crate::interp::{exit_thread, start_thread, Birth, Task};
 use crate::shared::{end, fault};
@@ -237,6 +237,7 @@ fn watch(world: &World, threads: u32, limit_ns: u64) {
         return;
     }
     let workload = &world.workload;
+    outrank(workload);
     let by_mark = workload.tasks.iter().any(|task| task.program.contains(&Op::Mark(Mark::Begin)));
     let before = world.migrations();
     let started = sys::now();
@@ -271,6 +272,17 @@ fn watch(world: &World, threads: u32, limit_ns: u64) {
     let now = world.migrations();
     c.migrations.store(now.saturating_sub(before), Ordering::Release);
     c.last_migrations.store(now, Ordering::Release);
+}
+
+/// Where threads may be real-time ones, the supervisor is of a higher priority: it ends them also if they take all CPUs.
+fn outrank(workload: &Workload) {
+    let asks = |op: &Op| matches!(op, Op::SetAttr(attr) if sys::is_real_time(attr.policy));
+    let real_time = |task: &TaskSpec| sys::is_real_time(task.attr.policy) || task.program.iter().any(asks);
+    if workload.tasks.iter().any(real_time) {
+        // Whoever may not do this relies on the kernel's throttling of real-time threads.
+        let highest = SchedAttr { policy: Policy::Fifo, rt_priority: 99, ..SchedAttr::default() };
+        let _ = sys::set_attr(&highest, false);
+    }
 }
 
 /// A process that died of a signal fails the round; so do threads that are left without any process.

@@ -144,7 +144,7 @@ pub fn slice_ns() -> io::Result<u64> {
     Ok(get_attr()?.runtime)
 }
 
-/// Nice value of the calling thread, if its policy is SCHED_OTHER without a slice of its own: what threads inherit.
+/// Policy, nice value and priority of the calling thread, which those that it creates inherit; clamps are taken as unset.
 pub fn inherited_attr() -> io::Result<SchedAttr> {
     let raw = get_attr()?;
     let policies = [Policy::Other, Policy::Batch, Policy::Idle, Policy::Fifo, Policy::Rr];

@@ -220,11 +220,16 @@ fn endless(name: &str) -> Workload {
     workload
 }
 
-/// Threads of any process that are called so.
+/// Threads of any process that are called so and live: a zombie is gone, whoever is to await it.
 fn threads_named(name: &str) -> usize {
     let entries = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     let threads = entries("/proc".into()).flat_map(|process| entries(process.path().join("task")));
-    threads.filter(|t| std::fs::read_to_string(t.path().join("comm")).is_ok_and(|comm| comm.trim() == name)).count()
+    // ID (COMM) STATE ...
+    let is_one = |stat: String| {
+        let (comm, state) = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(") "))?;
+        Some(comm == name && !state.starts_with(['Z', 'X']))
+    };
+    threads.filter(|t| std::fs::read_to_string(t.path().join("stat")).ok().and_then(is_one) == Some(true)).count()
 }
 
 #[test]

@@ -9,7 +9,7 @@ use clap::Args;
 use fairground_lab::tables::number;
 use fairground_machine::{capture, CaptureOptions, CpuId, CpuMask, Machine};
 use fairground_play::{CannotPlay, Ended, Player, Round, RoundOptions};
-use fairground_run::metrics::{own_metric_values, Better, Metric, MetricValue};
+use fairground_run::metrics::{own_metric_values, own_notes, Better, Metric, MetricValue};
 use fairground_workload::Workload;
 use miette::Diagnostic;
 use serde_json::{json, Value};
@@ -242,6 +242,9 @@ impl Report<'_> {
                 self.limit.as_secs()
             ));
         }
+        if let Some(complete) = self.rounds.iter().find(|round| round.ended == Ended::Complete) {
+            notes.extend(own_notes(self.player.workload(), &complete.metrics));
+        }
         let greatest = |of: fn(&Round) -> Option<f64>| self.rounds.iter().filter_map(of).fold(0.0, f64::max);
         let steal = greatest(|round| round.steal_pct);
         if steal > STEAL_PCT {
@@ -268,10 +271,12 @@ impl Report<'_> {
         let _ = writeln!(out, "workload  {}", self.asked.workload);
         let _ = writeln!(out, "played    on this machine, Linux {}, CPUs {}", kernel(), self.cpus);
         let _ = writeln!(out, "work      {ns:.3} ns an iteration, on CPU {cpu}");
-        let seeds = (self.rounds.first(), self.rounds.last());
-        if let (Some(first), Some(last)) = seeds {
-            let _ = writeln!(out, "rounds    {} (seeds {} to {})\n", self.rounds.len(), first.seed, last.seed);
-        }
+        let _ = match &self.rounds[..] {
+            [first, .., last] => {
+                writeln!(out, "rounds    {} (seeds {} to {})\n", self.rounds.len(), first.seed, last.seed)
+            }
+            one => writeln!(out, "rounds    1 (seed {})\n", one.first().map_or(self.asked.seed, |round| round.seed)),
+        };
         let rows = self.rows();
         let width = rows.iter().map(|row| row.metric.name.len()).max().unwrap_or(0).max("metric".len());
         let _ = writeln!(

@@ -15,11 +15,16 @@ fn endless(dir: &Path, name: &str) -> String {
     path.display().to_string()
 }
 
-/// Threads of any process whose names begin so.
+/// Threads of any process whose names begin so and live: a zombie is gone, whoever is to await it.
 fn threads_named(name: &str) -> usize {
     let entries = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     let threads = entries("/proc".into()).flat_map(|process| entries(process.path().join("task")));
-    threads.filter(|t| std::fs::read_to_string(t.path().join("comm")).is_ok_and(|c| c.starts_with(name))).count()
+    // ID (COMM) STATE ...
+    let is_one = |stat: String| {
+        let (comm, state) = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(") "))?;
+        Some(comm.starts_with(name) && !state.starts_with(['Z', 'X']))
+    };
+    threads.filter(|t| std::fs::read_to_string(t.path().join("stat")).ok().and_then(is_one) == Some(true)).count()
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -16,7 +16,7 @@ use fairground_sim::{Delay, IdleStats, MigrateCause, RunMetrics, Traffic};
 use fairground_workload::Workload;
 
 pub use self::metric::{Better, Metric, MetricValue, Percentile, Range, SmallestEffect};
-pub use self::own::notes;
+pub use self::own::{notes, own_notes};
 pub use self::selection::{Selected, Selection, SelectionError};
 
 /// A metric, and how it is computed from a finished run.

@@ -150,6 +150,13 @@ pub fn notes(workload: &Workload, machine: &Machine, run: &RunMetrics) -> Vec<St
         notes.push(format!("energy: leaves out {}", machine.leaves_out));
     }
     notes.extend(borrowed_power(machine));
+    notes.extend(own_notes(workload, run));
+    notes
+}
+
+/// Those of them that are about the figures which the workload reports itself.
+pub fn own_notes(workload: &Workload, run: &RunMetrics) -> Vec<String> {
+    let mut notes = Vec::new();
     if let Score::Elapsed { parts: parts @ 2.. } = workload.score {
         notes.push(format!("scale: 1/{parts} of the loops are run; time_s is {parts} times elapsed_s"));
         if run.window_ns < PART_MIN_NS {
