@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use fairground_lab::doubt::quantile;
 use fairground_lab::tables::number;
 use fairground_machine::{capture, CaptureOptions, CpuId, CpuMask, Machine};
 use fairground_play::{CannotPlay, Ended, Player, Round, RoundOptions};
@@ -190,13 +191,7 @@ impl Row {
     }
 
     fn median(&self) -> f64 {
-        let values = self.sorted();
-        let middle = values.len() / 2;
-        if values.len() % 2 == 1 {
-            values[middle]
-        } else {
-            (values[middle - 1] + values[middle]) / 2.0
-        }
+        quantile(&self.sorted(), 0.5).unwrap_or(f64::NAN)
     }
 
     fn ends(&self) -> (f64, f64) {
