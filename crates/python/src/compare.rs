@@ -213,10 +213,10 @@ pub fn compare(
     let found = finder.find_all(&specs)?;
     let (config, workers) = (options.config()?, workers(py)?);
     let is_drawn = config.draw != 0 || specs.iter().any(|side| side.sets("draw"));
-    for (option, _) in [("doubt", doubt > 0), ("screen", screen)].iter().filter(|(_, given)| *given && is_drawn) {
-        return Err(refused(format!(
-            "{option} draws machine and workload, and a draw is given: leave out one of the two"
-        )));
+    let drawing = [("doubt", doubt > 0), ("screen", screen)].into_iter().find(|(_, given)| *given);
+    if let Some((option, _)) = drawing.filter(|_| is_drawn) {
+        let problem = "draws machine and workload, and a draw is given: leave out one of the two";
+        return Err(refused(format!("{option} {problem}")));
     }
     let on = |config| Sides::on(&specs, found.clone(), sched.as_deref(), &config, &workers).map_err(input);
     let drawn = Draws::find(&config, draws_and_seeds(doubt), on)?;
