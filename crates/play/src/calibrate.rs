@@ -37,7 +37,7 @@ pub fn spin(iterations: u64) {
 pub struct Calibration {
     /// The CPU on which it was measured.
     pub cpu: CpuId,
-    /// Time of an iteration of [`spin`], ns.
+    /// Time of an iteration of the loop that work is made of, ns.
     pub iteration_ns: f64,
     /// Time of a walk over a footprint that the caches hold, ns, by its size in KiB.
     walks_ns: BTreeMap<u32, u64>,
