@@ -15,6 +15,9 @@
 //! **Cells** are the base cells of scored rows, [`super::targets`], each figure that a mail prints once. Left out are
 //! those that an option of a workload was fitted to: it would follow any machine. Test cells are no targets.
 //!
+//! A cell that the prior excludes ([`CellEvidence::is_excluded`]) says that something is missing in the model or in the row, not
+//! what a figure is: draws would only bend until they give it. Then there is no posterior.
+//!
 //! **Runs** are short (`short` of a row). By how much a short run differs from that of the row is taken out: the
 //! mean ratio of both on the machine as it stands, same seeds. That this ratio holds for all draws is an
 //! approximation.
@@ -46,6 +49,9 @@ const TOGETHER: usize = 8;
 
 /// Factor of a standard deviation within which 90 % of a normal distribution lie.
 const WITHIN_90: f64 = 1.645;
+
+/// Standard deviations beyond which less than one in a thousand of a normal distribution lies.
+const EXCLUDED: f64 = 3.3;
 
 /// A base cell as evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +108,8 @@ pub struct Evidence {
     pub effective: f64,
     /// How many had no value of a cell, and why the first had none.
     pub failed: Option<(usize, String)>,
-    /// The posterior as data; none where fewer than [`EFFECTIVE_MIN`] draws are effective, or no cell tells anything.
+    /// The posterior as data; none where fewer than [`EFFECTIVE_MIN`] draws are effective, no cell tells anything, or the
+    /// prior excludes one.
     pub posterior: Option<String>,
 }
 
@@ -119,6 +126,22 @@ pub struct CellEvidence {
     pub prior: [f64; 3],
     /// The same over weighed draws.
     pub posterior: [f64; 3],
+}
+
+impl CellEvidence {
+    /// By how many standard deviations, of the prior and of all that counts in its likelihood together, the published value
+    /// is off the median of the prior. Both are taken for log-normal.
+    pub fn distance(&self) -> f64 {
+        let [low, median, high] = self.prior.map(libm::log);
+        let prior = (high - low) / (2.0 * WITHIN_90);
+        let sd = libm::sqrt(prior * prior + self.sigma * self.sigma);
+        (libm::log(self.cell.target.published) - median).abs() / sd
+    }
+
+    /// Whether the published value is farther off than figures and errors in doubt explain: once in a thousand times.
+    pub fn is_excluded(&self) -> bool {
+        self.distance() > EXCLUDED
+    }
 }
 
 /// A figure in doubt, as a factor of its stated value.
@@ -187,7 +210,8 @@ pub fn weigh(machine: &Machine, least: usize, runs: &FitRuns) -> Result<Evidence
         failed,
         posterior: None,
     };
-    if population.effective >= EFFECTIVE_MIN && !population.told.is_empty() {
+    let is_excluded = evidence.cells.iter().any(CellEvidence::is_excluded);
+    if population.effective >= EFFECTIVE_MIN && !population.told.is_empty() && !is_excluded {
         evidence.posterior = Some(evidence.data(machine, &names, &population));
     }
     Ok(evidence)
@@ -562,6 +586,20 @@ mod tests {
         let runs = FitRuns { seeds: vec![1], jobs: 1, store: None, stop: &Stop::default(), tell: &|_| () };
         let error = weigh(&machine, 8, &runs).unwrap_err();
         assert_eq!(error.to_string(), "no published base cell weighs the figures of rpi5");
+    }
+
+    /// 57 us where the prior has 10 to 20; and 1.176 s where it has 0.6 to 1.5, which is within it.
+    #[test]
+    fn a_cell_far_off_the_prior_is_excluded() {
+        let cell = |published: f64, sigma, prior| {
+            let mut cell = cells("hikey960").unwrap().remove(0);
+            cell.target.published = published;
+            CellEvidence { cell, sigma, stated: 1.0, prior, posterior: [1.0; 3] }
+        };
+        let far = cell(57.0, 0.06, [10.0, 14.0, 20.0]);
+        assert!(far.is_excluded() && (far.distance() - 6.4).abs() < 0.1, "{}", far.distance());
+        let near = cell(1.176, 0.065, [0.6, 0.9, 1.5]);
+        assert!(!near.is_excluded() && near.distance() < 1.0, "{}", near.distance());
     }
 
     #[test]

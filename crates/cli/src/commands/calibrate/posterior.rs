@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use fairground_lab::calibrate::evidence::{is_same, weigh, Evidence};
+use fairground_lab::calibrate::evidence::{is_same, weigh, CellEvidence, Evidence};
 use fairground_lab::calibrate::FitRuns;
 use fairground_lab::tables::number;
 use fairground_machine::{Machine, Posterior, EFFECTIVE_MIN};
@@ -65,6 +65,15 @@ fn recorded(machine: &Machine, file: Option<&Path>) -> Result<Option<String>, Fa
 }
 
 fn write(file: &Path, evidence: &Evidence) -> Result<(), Failure> {
+    let excluded: Vec<&str> = excluded(evidence).map(|cell| cell.cell.target.cell.as_str()).collect();
+    if !excluded.is_empty() {
+        return Err(NotWritten {
+            machine: evidence.machine.clone(),
+            reason: format!("the prior excludes {}", excluded.join(" and ")),
+            help: "find out what the model or the row lacks there; until then `not_fitted` of the row says so".into(),
+        }
+        .into());
+    }
     let Some(text) = &evidence.posterior else {
         return Err(NotWritten {
             machine: evidence.machine.clone(),
@@ -79,6 +88,11 @@ fn write(file: &Path, evidence: &Evidence) -> Result<(), Failure> {
     let mut out = OutputFile::create(file)?;
     out.write_all(text.as_bytes()).map_err(|e| run_failed(format!("cannot write {}: {e}", file.display())))?;
     out.finish()
+}
+
+/// Cells that are no evidence.
+fn excluded(evidence: &Evidence) -> impl Iterator<Item = &CellEvidence> {
+    evidence.cells.iter().filter(|cell| cell.is_excluded())
 }
 
 fn render(machine: &Machine, evidence: &Evidence, recorded: Option<&str>) -> String {
@@ -117,6 +131,14 @@ fn render(machine: &Machine, evidence: &Evidence, recorded: Option<&str>) -> Str
             number(cell.stated),
             median_and_ends(&cell.prior),
             median_and_ends(&cell.posterior),
+        );
+    }
+    for cell in excluded(evidence) {
+        let _ = writeln!(
+            out,
+            "{}: {:.1} standard deviations off the prior; something is missing in the model or in the row",
+            cell.cell.target.cell,
+            cell.distance()
         );
     }
     let listed = figures.iter().take(LISTED).filter_map(|figure| Some((figure, figure.posterior?)));
