@@ -12,10 +12,10 @@ use fairground_run::run_config::RunConfig;
 use fairground_sim::Config;
 use fairground_workload::Workload;
 
-/// Of all figures but one: somebody has measured this board.
+/// Spread of all figures but the planted one: somebody has measured this board.
 const NARROW: f64 = 1.02;
 
-/// Of the one.
+/// Spread of the planted figure.
 const WIDE: f64 = 3.0;
 
 /// A figure may be planted if it moves the change by so many points, between a third and three times of what it is.

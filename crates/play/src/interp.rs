@@ -53,11 +53,11 @@ pub struct Task {
 pub struct Birth {
     /// The round it belongs to.
     pub world: &'static World,
-    /// Its template.
+    /// Index of its template in the workload.
     pub spec: SpecId,
     /// Number of its record.
     pub id: u32,
-    /// Its lineage key.
+    /// Key of all its random draws ([`lineage_of_child`]).
     pub lineage: u64,
     /// Attributes of who creates it.
     pub inherited: SchedAttr,

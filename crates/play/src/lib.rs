@@ -64,7 +64,7 @@ pub enum RoundError {
         workload: String,
         /// Number of descriptors of its pipes and sockets.
         needed: u64,
-        /// The hard limit.
+        /// The most that RLIMIT_NOFILE may be raised to.
         limit: u64,
     },
     /// A CPU could not be calibrated.
@@ -104,7 +104,7 @@ pub enum Ended {
 pub struct Round {
     /// Seed of its draws.
     pub seed: u64,
-    /// How it ended.
+    /// Whether it came to its own end.
     pub ended: Ended,
     /// Marks and samples as the simulator reports them; fields that only a simulator can measure are 0. Without
     /// meaning unless the round is complete.

@@ -194,13 +194,13 @@ impl Row {
         quantile(&self.sorted(), 0.5).unwrap_or(f64::NAN)
     }
 
-    fn ends(&self) -> (f64, f64) {
+    fn least_and_greatest(&self) -> (f64, f64) {
         let values = self.sorted();
         (values[0], values[values.len() - 1])
     }
 }
 
-/// What is printed.
+/// The rounds, with what they were asked for, as text or JSON.
 struct Report<'a> {
     asked: &'a Play,
     player: &'a Player,
@@ -280,7 +280,7 @@ impl Report<'_> {
             "metric", "median", "least", "greatest", "unit"
         );
         for row in &rows {
-            let (least, greatest) = row.ends();
+            let (least, greatest) = row.least_and_greatest();
             let [median, least, greatest] = [row.median(), least, greatest].map(number);
             let (name, unit, meaning) = (&row.metric.name, &row.metric.unit, &row.metric.meaning);
             let _ = writeln!(out, "{name:width$}  {median:>12}  {least:>12}  {greatest:>12}  {unit:6} {meaning}");
@@ -296,7 +296,7 @@ impl Report<'_> {
     fn json(&self) -> String {
         let metrics: Vec<Value> = (self.rows().iter())
             .map(|row| {
-                let (least, greatest) = row.ends();
+                let (least, greatest) = row.least_and_greatest();
                 let m = &row.metric;
                 json!({
                     "name": m.name, "unit": m.unit, "better": m.better.word(),
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn rows_show_the_middle_and_the_ends() {
         let row = |values: &[f64]| Row { metric: Metric::new("x", "s", Better::Lower, "x"), values: values.into() };
-        assert_eq!((row(&[3.0, 1.0, 2.0]).median(), row(&[3.0, 1.0, 2.0]).ends()), (2.0, (1.0, 3.0)));
+        assert_eq!((row(&[3.0, 1.0, 2.0]).median(), row(&[3.0, 1.0, 2.0]).least_and_greatest()), (2.0, (1.0, 3.0)));
         assert_eq!(row(&[4.0, 1.0]).median(), 2.5);
     }
 

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairground_machine::{Draw, DrawLaw, Machine, MachineError};
+use fairground_machine::{Draw, Machine, MachineError};
 use fairground_workload::Workload;
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
@@ -66,26 +66,24 @@ impl Design {
         first: u64,
         sides: impl IntoIterator<Item = (&'a Machine, &'a Workload)>,
     ) -> Result<Design, MachineError> {
-        let (mut laws, mut workloads, mut inputs) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (mut laws, mut inputs) = (Vec::new(), BTreeSet::new());
         for (machine, workload) in sides {
             let law = machine.draw_law()?;
             let estimates = workload.estimates();
             let doubts = law.doubts().iter().chain(&estimates);
             inputs.extend(doubts.filter(|(_, doubt)| doubt.spread > 1.0).map(|(path, _)| path.clone()));
-            workloads.push((laws.len(), estimates));
-            laws.push(law);
+            laws.push((law, estimates));
         }
         let runs = RUNS_MIN.max(RUNS_PER_INPUT * inputs.len()) as u64;
         let draws: Vec<u64> = (first..first + runs).collect();
         let logs_in = |draw: &u64| {
             let mut logs = BTreeMap::new();
-            for (law, estimates) in &workloads {
-                let law: &DrawLaw = &laws[*law];
+            for (law, estimates) in &laws {
                 let of_workload = estimates
                     .iter()
                     .map(|(path, doubt)| (path.clone(), doubt.factor(path, |name| law.deviation(Draw(*draw), name))));
                 for (path, factor) in law.factors(Draw(*draw)).into_iter().chain(of_workload) {
-                    logs.entry(path).or_insert(factor.ln());
+                    logs.entry(path).or_insert(libm::log(factor));
                 }
             }
             inputs.iter().map(|path| logs.get(path).copied().unwrap_or(0.0)).collect()
