@@ -9,6 +9,7 @@
 //! and run queues), [`explain`] (text and counts) and [`diff`] (comparison of two traces). [`rtapp_log`] writes a run
 //! like rt-app's own logs, [`rtapp_marks`] adds the trace_marker writes of rt-app's threads to a trace. [`EventTables`]
 //! keeps a run in memory, as columns: a [`Recording`], which can be read like a trace. [`tasks`] summarizes each task.
+//! [`tracefs`] records the kernel that runs here.
 
 mod at_decision;
 mod columns;
@@ -41,6 +42,7 @@ mod run_head;
 mod source;
 pub mod tasks;
 mod text;
+pub mod tracefs;
 pub mod uclamp;
 
 pub use at_decision::AtDecision;

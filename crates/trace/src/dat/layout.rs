@@ -209,11 +209,21 @@ impl PageLayout {
     }
 
     fn parse(text: &str) -> Option<PageLayout> {
-        let fields = text.lines().filter_map(|line| line.trim_start().strip_prefix("field:"));
-        let fields: Vec<Field> = fields.map(Field::parse).collect::<Option<_>>()?;
-        let place = |name| fields.iter().find(|f| f.name == name).map(|f| (f.offset, f.size));
+        let place = |name| place(text, name);
         Some(PageLayout { time: place("timestamp")?, length: place("commit")?, data: place("data")?.0 })
     }
+}
+
+/// Offset and size of a field of `header_page`.
+fn place(header_page: &str, name: &str) -> Option<(usize, usize)> {
+    let fields = header_page.lines().filter_map(|line| line.trim_start().strip_prefix("field:"));
+    let fields: Vec<Field> = fields.map(Field::parse).collect::<Option<_>>()?;
+    fields.iter().find(|f| f.name == name).map(|f| (f.offset, f.size))
+}
+
+/// Bytes of a page of the ring buffer whose layout `header_page` states; `None` if the text does not say.
+pub fn page_bytes(header_page: &str) -> Option<usize> {
+    place(header_page, "data").map(|(at, size)| at + size)
 }
 
 /// The header of a trace.dat file.

@@ -17,7 +17,9 @@ mod v7;
 mod write;
 
 pub use bytes::ReadAt;
+pub use layout::page_bytes;
 pub use reader::DatReader;
+pub use write::head::Head;
 pub use write::{write, DatError};
 
 /// How a file begins, whatever its version.

@@ -5,6 +5,7 @@
 //! file: pages wait in a second file until then.
 
 mod events;
+pub mod head;
 mod pages;
 mod record;
 
@@ -15,9 +16,9 @@ use std::io::{self, BufRead, Read, Write};
 use thiserror::Error;
 
 use self::events::{EVENTS, MODULE, PRINT};
+use self::head::Head;
 use self::pages::{Pages, PAGE};
 use self::record::{Encoder, Problem};
-use super::SIGNATURE;
 use crate::text::{Line, Thread};
 
 /// Longest line, bytes: our traces have shorter ones.
@@ -96,8 +97,19 @@ pub fn write(mut text: impl BufRead, nr_cpus: usize, pages: &File, mut out: impl
         pages.push(line.cpu as usize, line.time, record)?;
     }
     let pages = pages.finish()?;
-    let head = head(&tasks, &encoder.used, &pages.counts());
-    out.write_all(&head)?;
+    let tasks: String = tasks.iter().map(|(pid, comm)| format!("{pid} {comm}\n")).collect();
+    let head = Head {
+        page: PAGE,
+        header_page: &pages::header(),
+        header_event: HEADER_EVENT,
+        ftrace: vec![events::format(&PRINT)],
+        systems: systems(&encoder.used),
+        kallsyms: KALLSYMS,
+        tasks: &tasks,
+        clock: "",
+        sizes: &pages.sizes(),
+    };
+    out.write_all(&head.bytes())?;
     pages.copy(&mut out)?;
     out.flush()?;
     Ok(encoder.cut)
@@ -108,56 +120,18 @@ fn shown(line: &str) -> String {
     line.chars().take(SHOWN_MAX).collect()
 }
 
-/// All that comes before the first page.
-fn head(tasks: &BTreeMap<u32, String>, used: &[bool], pages: &[u64]) -> Vec<u8> {
-    let mut head = [SIGNATURE, b"6\0", &[0, 8]].concat();
-    head.extend((PAGE as u32).to_le_bytes());
-    head.extend(b"header_page\0");
-    push_text(&mut head, &pages::header());
-    head.extend(b"header_event\0");
-    push_text(&mut head, HEADER_EVENT);
-    formats(&mut head, used);
-    head.extend((KALLSYMS.len() as u32).to_le_bytes());
-    head.extend(KALLSYMS.bytes());
-    // The file has no formats of printk.
-    head.extend(0_u32.to_le_bytes());
-    let tasks: String = tasks.iter().map(|(pid, comm)| format!("{pid} {comm}\n")).collect();
-    push_text(&mut head, &tasks);
-    head.extend((pages.len() as u32).to_le_bytes());
-    // The file has no options.
-    head.extend(b"options  \0\0\0flyrecord\0");
-    let mut at = (head.len() + 16 * pages.len()).next_multiple_of(PAGE) as u64;
-    for count in pages {
-        let size = count * PAGE as u64;
-        head.extend(at.to_le_bytes());
-        head.extend(size.to_le_bytes());
-        at += size;
+/// Systems, and the formats of their events: those of a module only if there are any.
+fn systems(used: &[bool]) -> Vec<(String, Vec<String>)> {
+    let mut systems: Vec<(String, Vec<String>)> = Vec::new();
+    for (event, used) in EVENTS.iter().zip(used) {
+        if event.system == MODULE && !used {
+            continue;
+        }
+        let format = events::format(event);
+        match systems.last_mut().filter(|(system, _)| system == event.system) {
+            Some((_, formats)) => formats.push(format),
+            None => systems.push((event.system.to_owned(), vec![format])),
+        }
     }
-    head.resize(head.len().next_multiple_of(PAGE), 0);
-    head
-}
-
-/// ftrace's own event, then the systems with theirs: those of a module only if there are any.
-fn formats(head: &mut Vec<u8>, used: &[bool]) {
-    head.extend(1_u32.to_le_bytes());
-    push_text(head, &events::format(&PRINT));
-    let listed = || {
-        let used = EVENTS.iter().zip(used);
-        used.filter(|(event, used)| event.system != MODULE || **used).map(|(event, _)| event)
-    };
-    let mut systems: Vec<&str> = listed().map(|event| event.system).collect();
-    systems.dedup();
-    head.extend((systems.len() as u32).to_le_bytes());
-    for system in systems {
-        head.extend(system.bytes().chain([0]));
-        let events: Vec<_> = listed().filter(|event| event.system == system).collect();
-        head.extend((events.len() as u32).to_le_bytes());
-        events.iter().for_each(|event| push_text(head, &events::format(event)));
-    }
-}
-
-/// Appends the size of the text as u64, then the text.
-fn push_text(head: &mut Vec<u8>, text: &str) {
-    head.extend((text.len() as u64).to_le_bytes());
-    head.extend(text.bytes());
+    systems
 }

@@ -124,9 +124,9 @@ pub struct PageFile<'a> {
 }
 
 impl PageFile<'_> {
-    /// Number of pages of each CPU.
-    pub fn counts(&self) -> Vec<u64> {
-        self.by_cpu.iter().map(|pages| pages.len() as u64).collect()
+    /// Bytes of the pages of each CPU.
+    pub fn sizes(&self) -> Vec<u64> {
+        self.by_cpu.iter().map(|pages| (pages.len() * PAGE) as u64).collect()
     }
 
     /// Copies them, CPU by CPU.
