@@ -31,7 +31,7 @@ pub mod testing;
 mod validate;
 mod warning;
 
-pub use builtin::{builtins, Builtin};
+pub use builtin::{builtins, Builtin, Original, ToolFigure, TOOLS};
 pub use clamp::{Clamp, ClampPercent, GroupClamp};
 pub use cpuset::{Cpusets, GroupCpus, CPUSET_FILE};
 pub use error::{FileError, WorkloadError};

@@ -91,6 +91,11 @@ const GO: ObjId = 1;
 const CHANNELS: ObjId = 2;
 const MAIN: SpecId = 0;
 
+/// Whether hackbench with these options does what perf's copy of it does.
+pub(super) fn is_as_messaging(options: &Options) -> bool {
+    options.int("bytes") == DEFAULT_BYTES.into() && options.int("fds") == DEFAULT_FDS.into()
+}
+
 fn hackbench(options: &Options) -> Result<Workload, WorkloadError> {
     build(options, HACKBENCH_OPTIONS, options.int("bytes") as u32, options.int("fds") as u32)
 }

@@ -7,6 +7,7 @@ mod fork_burst;
 mod geekbench5;
 mod hackbench;
 mod jankbench;
+mod original;
 mod parts;
 mod periodic;
 mod requests;
@@ -21,6 +22,7 @@ use crate::error::WorkloadError;
 use crate::options::{OptionInfo, Options};
 use crate::program::Workload;
 
+pub use original::{Original, ToolFigure, TOOLS};
 pub(crate) use parts::{PIPE, SOCKET};
 
 /// A built-in workload: its name, options and builder.
