@@ -17,6 +17,8 @@
 //! - Threads of the start are created in their order, those of one process together, each on its CPU, and let go at once.
 //! - A thread that wakes up early from a condition variable, as the standard allows, goes on.
 //!
+//! [`tool_round`] runs the tool that a built-in repeats instead, e.g. `perf bench sched pipe`.
+//!
 //! Nothing survives a round: see `runner.rs`. What cannot be played is refused before anything runs ([`Refusal`]).
 
 mod calibrate;
@@ -25,6 +27,7 @@ mod refuse;
 mod runner;
 mod shared;
 mod sys;
+mod tool;
 mod world;
 
 use std::io;
@@ -43,6 +46,7 @@ use world::{NoObject, World};
 pub use calibrate::Calibration;
 pub use refuse::Refusal;
 pub use sys::affinity;
+pub use tool::{command_line, round as tool_round, ToolError};
 
 /// Why a round has no result.
 #[derive(Debug, Error)]
@@ -199,8 +203,7 @@ impl Player {
         let before = sys::CpuTimes::read();
         let world = runner::round(Box::new(world), limit_ns, options.count_migrations, stop);
         let world = world.map_err(RoundError::Supervisor)?;
-        let times = before.zip(sys::CpuTimes::read()).map(|(before, after)| after.since(before));
-        self.result(&world.shared, options.seed, times)
+        self.result(&world.shared, options.seed, before)
     }
 
     fn no_object(&self, NoObject { id, cause }: NoObject) -> RoundError {
@@ -231,7 +234,7 @@ impl Player {
         Ok(())
     }
 
-    fn result(&self, shared: &Shared, seed: u64, times: Option<sys::CpuTimes>) -> Result<Round, RoundError> {
+    fn result(&self, shared: &Shared, seed: u64, before: Option<sys::CpuTimes>) -> Result<Round, RoundError> {
         let c = shared.control();
         let ended = match c.end.load(Ordering::Acquire) {
             end::COMPLETE => Ended::Complete,
@@ -244,11 +247,7 @@ impl Player {
         let (metrics, lost_samples) = self.metrics(shared, counted);
         let wall_ns = ended_at.saturating_sub(started);
         let cpu_ns = c.cpu_us.load(Ordering::Acquire) * 1000;
-        let pct = |part: f64, times: sys::CpuTimes| (100.0 * part / times.all as f64).max(0.0);
-        let times = times.filter(|times| times.all > 0);
-        // SAFETY: no pointers.
-        let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-        let own_ticks = cpu_ns as f64 / 1e9 * ticks_per_s;
+        let [steal_pct, others_pct] = sys::CpuTimes::shares(before, cpu_ns);
         Ok(Round {
             seed,
             ended,
@@ -260,8 +259,8 @@ impl Player {
             migrations: counted.then(|| c.migrations.load(Ordering::Acquire)),
             threads: c.next_record.load(Ordering::Acquire).into(),
             lost_samples,
-            steal_pct: times.map(|times| pct(times.steal as f64, times)),
-            others_pct: times.map(|times| pct(times.busy as f64 - own_ticks, times)),
+            steal_pct,
+            others_pct,
         })
     }
 

@@ -16,6 +16,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -41,18 +42,15 @@ const GRACE_NS: u64 = 10_000_000_000;
 /// # Errors
 /// If the supervisor cannot be created, or does not come to its end.
 pub fn round(world: Box<World>, limit_ns: u64, count: bool, stop: &AtomicBool) -> io::Result<Box<World>> {
-    let mut lifeline = [0; 2];
-    // SAFETY: room for two descriptors.
-    sys::checked(unsafe { libc::pipe2(lifeline.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
-    let [watched, held] = lifeline;
+    let Lifeline { watched, held } = Lifeline::new()?;
     // SAFETY: no arguments.
     let parent = unsafe { libc::getpid() };
     // SAFETY: the child never returns from `supervise`; see the head of this file on what it may do.
     let supervisor = unsafe { libc::fork() };
     if supervisor == 0 {
-        // SAFETY: ours; only the parent is to have it.
-        unsafe { libc::close(held) };
+        drop(held);
         let world: &'static World = Box::leak(world);
+        let watched = watched.into_raw_fd();
         let supervised = catch_unwind(AssertUnwindSafe(|| supervise(world, limit_ns, count, parent, watched)));
         if supervised.is_err() {
             world.shared.fail(fault::SETUP, libc::EIO, 0, u32::MAX);
@@ -62,14 +60,13 @@ pub fn round(world: Box<World>, limit_ns: u64, count: bool, stop: &AtomicBool) -
         unsafe { libc::_exit(0) }
     }
     let failed = (supervisor == -1).then(io::Error::last_os_error);
-    // SAFETY: ours; the supervisor has it.
-    unsafe { libc::close(watched) };
+    // The supervisor has it.
+    drop(watched);
     let outcome = match failed {
         Some(error) => Err(error),
         None => await_supervisor(&world, supervisor, limit_ns.saturating_add(GRACE_NS), stop),
     };
-    // SAFETY: ours.
-    unsafe { libc::close(held) };
+    drop(held);
     outcome.map(|()| world)
 }
 
@@ -202,8 +199,27 @@ fn create_process(
     }
 }
 
+/// A pipe that ties processes to the caller.
+pub struct Lifeline {
+    /// The reading end, which the processes have.
+    pub watched: OwnedFd,
+    /// The writing end, which the caller alone has.
+    pub held: OwnedFd,
+}
+
+impl Lifeline {
+    pub fn new() -> io::Result<Lifeline> {
+        let mut ends = [0; 2];
+        // SAFETY: room for two descriptors.
+        sys::checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
+        // SAFETY: both are ours alone.
+        let [watched, held] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        Ok(Lifeline { watched, held })
+    }
+}
+
 /// From now on the process group `group` is ended as the last writer of the pipe goes.
-fn tie_to_caller(lifeline: libc::c_int, group: libc::pid_t) -> io::Result<()> {
+pub fn tie_to_caller(lifeline: libc::c_int, group: libc::pid_t) -> io::Result<()> {
     // SAFETY: the descriptor is ours.
     let set = |command: libc::c_int, value: libc::c_int| {
         sys::checked(unsafe { libc::fcntl(lifeline, command, value) }.into()).map(drop)

@@ -262,8 +262,20 @@ impl CpuTimes {
         Some(CpuTimes { all: busy + idle + iowait + steal, busy, steal })
     }
 
-    /// What has been added since `earlier`.
-    pub fn since(self, earlier: CpuTimes) -> CpuTimes {
+    /// Shares of all CPUs' time since `before`, percent: what a hypervisor took for others, and what others than a
+    /// workload with `own_cpu_ns` of CPU time used. `None` where it is not known.
+    pub fn shares(before: Option<CpuTimes>, own_cpu_ns: u64) -> [Option<f64>; 2] {
+        // SAFETY: no pointers.
+        let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        let own = own_cpu_ns as f64 / 1e9 * ticks_per_s;
+        match before.zip(CpuTimes::read()).map(|(before, after)| after.since(before)).filter(|times| times.all > 0) {
+            None => [None, None],
+            Some(times) => [times.steal as f64, times.busy as f64 - own]
+                .map(|ticks| Some((100.0 * ticks / times.all as f64).max(0.0))),
+        }
+    }
+
+    fn since(self, earlier: CpuTimes) -> CpuTimes {
         CpuTimes {
             all: self.all.saturating_sub(earlier.all),
             busy: self.busy.saturating_sub(earlier.busy),

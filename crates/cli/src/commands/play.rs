@@ -3,22 +3,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::Args;
 use fairground_lab::doubt::quantile;
 use fairground_lab::tables::number;
 use fairground_machine::{capture, CaptureOptions, CpuId, CpuMask, Machine};
-use fairground_play::{CannotPlay, Ended, Player, Round, RoundOptions};
+use fairground_play::{command_line, tool_round, Calibration, CannotPlay, Ended, Player, Round, RoundOptions};
 use fairground_run::metrics::{own_metric_values, own_notes, Better, Metric, MetricValue};
-use fairground_workload::Workload;
+use fairground_trace::tracefs::{Recorded, Tracer, TracerError};
+use fairground_workload::{Builtin, Original, Workload, TOOLS};
 use miette::Diagnostic;
 use serde_json::{json, Value};
 use thiserror::Error;
 
 use super::run::{parse_seed, RunFormat};
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, stop_on_interrupt};
+use crate::output::{complain, print, stop_on_interrupt, OutputFile};
 use crate::provenance::made_by;
 
 /// Name and version of the schema.
@@ -40,6 +43,41 @@ struct NoSuchCpus {
     allowed: CpuMask,
 }
 
+/// A tool that does not do what the workload does.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--with {tool}: {tool} does not do what {workload} does")]
+#[diagnostic(help(
+    "perf does sched-pipe, messaging, and hackbench with its usual messages and groups; hackbench does hackbench"
+))]
+struct NoOriginal {
+    tool: String,
+    workload: String,
+}
+
+/// Who carries rounds out.
+enum Executor {
+    /// Our own threads.
+    Player(Player),
+    /// The tool that the workload repeats, on these CPUs.
+    Tool(Workload, Original, CpuMask),
+}
+
+impl Executor {
+    fn round(&self, options: &RoundOptions, stop: &AtomicBool) -> Result<Round, Failure> {
+        match self {
+            Executor::Player(player) => player.round(options, stop).map_err(run_failed),
+            Executor::Tool(_, original, cpus) => tool_round(original, cpus, options.limit, stop).map_err(run_failed),
+        }
+    }
+
+    fn workload(&self) -> &Workload {
+        match self {
+            Executor::Player(player) => player.workload(),
+            Executor::Tool(workload, ..) => workload,
+        }
+    }
+}
+
 /// Executes a workload for real on this machine; prints what it measures.
 #[derive(Args)]
 pub struct Play {
@@ -51,6 +89,10 @@ pub struct Play {
     /// CPUs to bind the workload to, as taskset does: 0-1,4 [default: all that this command may use]
     #[arg(long, value_name = "LIST", value_parser = CpuMask::parse_list)]
     cpus: Option<CpuMask>,
+    /// Run the tool that the built-in repeats instead, with the same options: perf for sched-pipe and messaging, perf or
+    /// hackbench for hackbench
+    #[arg(long, value_name = "TOOL", conflicts_with = "migrations", value_parser = PossibleValuesParser::new(TOOLS))]
+    with: Option<String>,
     /// Rounds; their median and their least and greatest figures are printed
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u64).range(1..=1000))]
     rounds: u64,
@@ -63,6 +105,14 @@ pub struct Play {
     /// Also count migrations, with a perf event in every task; it makes each context switch dearer
     #[arg(long)]
     migrations: bool,
+    /// Play one more round, with the first one's seed, and record it: a trace.dat file of all that the kernel schedules
+    /// meanwhile. Takes root
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Room for events of each CPU, MiB; a recording ends where one is full
+    #[arg(long, value_name = "MIB", default_value = "16", requires = "trace",
+          value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    trace_buffer: u64,
     /// Also play what could make this machine unusable: more than 10,000 threads, real-time policies, working sets of
     /// more than half of the memory
     #[arg(long)]
@@ -78,15 +128,23 @@ impl Play {
         let (workload, cpus) = self.find_workload(&machine)?;
         let fastest = fastest(&machine, &cpus);
         let limit = Duration::from_secs(self.timeout.unwrap_or_else(|| default_timeout(&workload)));
-        let player = Player::new(workload, &cpus, fastest, self.yes).map_err(|error| match error {
-            CannotPlay::Refused(refusal) => refusal.into(),
-            CannotPlay::Round(error) => run_failed(error),
-        })?;
+        let original = self.with.as_deref().map(|tool| self.find_original(tool, &machine)).transpose()?;
+        let executor = match original {
+            Some(original) => Executor::Tool(workload, original, cpus),
+            None => Executor::Player(Player::new(workload, &cpus, fastest, self.yes).map_err(|error| match error {
+                CannotPlay::Refused(refusal) => refusal.into(),
+                CannotPlay::Round(error) => run_failed(error),
+            })?),
+        };
         let stop = stop_on_interrupt();
+        // Both before the first round, so that what is amiss is known at once.
+        let file = self.trace.as_deref().map(OutputFile::create).transpose()?;
+        let recording =
+            file.map(|file| Ok::<_, TracerError>((Tracer::new(self.trace_buffer << 10)?, file))).transpose()?;
         let mut rounds = Vec::new();
         for n in 0..self.rounds {
             let options = RoundOptions { seed: self.seed.wrapping_add(n), limit, count_migrations: self.migrations };
-            let round = player.round(&options, &stop).map_err(run_failed)?;
+            let round = executor.round(&options, &stop)?;
             let ended = round.ended;
             rounds.push(round);
             match ended {
@@ -101,7 +159,11 @@ impl Play {
                 }
             }
         }
-        let report = Report { asked: &self, player: &player, cpus, limit, rounds };
+        if let Some((tracer, file)) = recording.filter(|_| rounds.iter().all(|round| round.ended == Ended::Complete)) {
+            let options = RoundOptions { seed: self.seed, limit, count_migrations: false };
+            record(&tracer, file, || executor.round(&options, &stop))?;
+        }
+        let report = Report { asked: &self, executor: &executor, cpus, limit, rounds };
         print(&match self.format {
             RunFormat::Text => report.text(),
             RunFormat::Json => report.json(),
@@ -121,6 +183,16 @@ impl Play {
         }
     }
 
+    /// The tool that the workload repeats.
+    fn find_original(&self, tool: &str, machine: &Machine) -> Result<Original, Failure> {
+        let (name, options) = self.workload.split_once(':').unwrap_or((&self.workload, ""));
+        let original = match Builtin::by_name(name) {
+            Some(builtin) => builtin.original(options, tool, machine)?,
+            None => None,
+        };
+        original.ok_or_else(|| NoOriginal { tool: tool.into(), workload: self.workload.clone() }.into())
+    }
+
     /// The workload, and the CPUs that its threads may use. Bound to them unless they are all of the machine's.
     fn find_workload(&self, machine: &Machine) -> Result<(Workload, CpuMask), Failure> {
         let allowed = fairground_play::affinity().map_err(run_failed)?;
@@ -134,6 +206,29 @@ impl Play {
         warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         Ok((workload, cpus))
     }
+}
+
+/// Records what the kernel schedules during a round.
+fn record(
+    tracer: &Tracer,
+    mut file: OutputFile,
+    round: impl FnOnce() -> Result<Round, Failure>,
+) -> Result<(), Failure> {
+    tracer.start()?;
+    let played = round();
+    tracer.stop()?;
+    if played?.ended == Ended::Interrupted {
+        return Err(Failure::Interrupted("interrupted while the last round was recorded; there is no trace".into()));
+    }
+    let scratch = file.scratch()?;
+    let Recorded { events, dropped } = tracer.write(scratch, &mut file)?;
+    let path = file.path().display().to_string();
+    file.finish()?;
+    complain(&format!("{path}: {events} events of the kernel"));
+    if dropped > 0 {
+        complain(&format!("warning: {dropped} later events found no room; --trace-buffer MIB gives more"));
+    }
+    Ok(())
 }
 
 /// Of the greatest capacity; the first of them.
@@ -203,7 +298,7 @@ impl Row {
 /// The rounds, with what they were asked for, as text or JSON.
 struct Report<'a> {
     asked: &'a Play,
-    player: &'a Player,
+    executor: &'a Executor,
     cpus: CpuMask,
     limit: Duration,
     rounds: Vec<Round>,
@@ -218,7 +313,7 @@ impl Report<'_> {
     fn rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut index: BTreeMap<String, usize> = BTreeMap::new();
-        for MetricValue { metric, value } in self.rounds.iter().flat_map(|r| figures(self.player.workload(), r)) {
+        for MetricValue { metric, value } in self.rounds.iter().flat_map(|r| figures(self.executor.workload(), r)) {
             let at = *index.entry(metric.name.clone()).or_insert_with(|| {
                 rows.push(Row { metric, values: Vec::new() });
                 rows.len() - 1
@@ -238,7 +333,7 @@ impl Report<'_> {
             ));
         }
         if let Some(complete) = self.rounds.iter().find(|round| round.ended == Ended::Complete) {
-            notes.extend(own_notes(self.player.workload(), &complete.metrics));
+            notes.extend(own_notes(self.executor.workload(), &complete.metrics));
         }
         let greatest = |of: fn(&Round) -> Option<f64>| self.rounds.iter().filter_map(of).fold(0.0, f64::max);
         let steal = greatest(|round| round.steal_pct);
@@ -261,16 +356,26 @@ impl Report<'_> {
 
     fn text(&self) -> String {
         let mut out = String::new();
-        let calibration = self.player.calibration();
-        let (cpu, ns) = (calibration.cpu, calibration.iteration_ns);
         let _ = writeln!(out, "workload  {}", self.asked.workload);
         let _ = writeln!(out, "played    on this machine, Linux {}, CPUs {}", kernel(), self.cpus);
-        let _ = writeln!(out, "work      {ns:.3} ns an iteration, on CPU {cpu}");
-        let _ = match &self.rounds[..] {
-            [first, .., last] => {
-                writeln!(out, "rounds    {} (seeds {} to {})\n", self.rounds.len(), first.seed, last.seed)
+        let rounds = self.rounds.len();
+        let _ = match self.executor {
+            Executor::Tool(_, original, _) => {
+                writeln!(out, "by        {}\nrounds    {rounds}\n", command_line(original))
             }
-            one => writeln!(out, "rounds    1 (seed {})\n", one.first().map_or(self.asked.seed, |round| round.seed)),
+            Executor::Player(player) => {
+                let Calibration { cpu, iteration_ns, .. } = player.calibration();
+                let _ = writeln!(out, "work      {iteration_ns:.3} ns an iteration, on CPU {cpu}");
+                match &self.rounds[..] {
+                    [first, .., last] => {
+                        writeln!(out, "rounds    {rounds} (seeds {} to {})\n", first.seed, last.seed)
+                    }
+                    one => {
+                        let seed = one.first().map_or(self.asked.seed, |round| round.seed);
+                        writeln!(out, "rounds    1 (seed {seed})\n")
+                    }
+                }
+            }
         };
         let rows = self.rows();
         let width = rows.iter().map(|row| row.metric.name.len()).max().unwrap_or(0).max("metric".len());
@@ -305,14 +410,21 @@ impl Report<'_> {
             })
             .collect();
         let rounds: Vec<Value> = self.rounds.iter().map(|round| self.round(round)).collect();
-        let calibration = self.player.calibration();
+        let (tool, calibration) = match self.executor {
+            Executor::Tool(_, original, _) => (json!(command_line(original)), Value::Null),
+            Executor::Player(player) => {
+                let Calibration { cpu, iteration_ns, .. } = player.calibration();
+                (Value::Null, json!({ "cpu": cpu, "iteration_ns": iteration_ns }))
+            }
+        };
         let document = json!({
             "schema": SCHEMA,
             "workload": self.asked.workload,
             "machine": self.asked.machine,
             "kernel": kernel(),
             "cpus": self.cpus.to_string(),
-            "calibration": { "cpu": calibration.cpu, "iteration_ns": calibration.iteration_ns },
+            "tool": tool,
+            "calibration": calibration,
             "metrics": metrics,
             "rounds": rounds,
             "notes": self.notes(),
@@ -322,16 +434,16 @@ impl Report<'_> {
     }
 
     fn round(&self, round: &Round) -> Value {
-        let values = figures(self.player.workload(), round).into_iter().map(|f| (f.metric.name, json!(f.value)));
+        let values = figures(self.executor.workload(), round).into_iter().map(|f| (f.metric.name, json!(f.value)));
         json!({
-            "seed": round.seed,
+            "seed": matches!(self.executor, Executor::Player(_)).then_some(round.seed),
             "ended": match round.ended {
                 Ended::Complete => "complete",
                 Ended::TimedOut => "timed out",
                 Ended::Interrupted => "interrupted",
             },
             "operations": round.metrics.ops,
-            "threads": round.threads,
+            "threads": matches!(self.executor, Executor::Player(_)).then_some(round.threads),
             "steal_pct": round.steal_pct,
             "others_pct": round.others_pct,
             "values": values.collect::<serde_json::Map<_, _>>(),

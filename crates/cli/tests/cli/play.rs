@@ -98,3 +98,84 @@ fn nothing_survives_the_command() {
         wait_until(signal, || threads_named(&name) == 0);
     }
 }
+
+/// Where the tracer can be used, what the kernel schedules is in a file that `stats` and `import` read; elsewhere the
+/// message says what is missing, before anything is played.
+#[test]
+fn a_round_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pipe.dat").display().to_string();
+    let probe = format!("/sys/kernel/tracing/instances/test-{}", std::process::id());
+    let has_tracer = std::fs::create_dir(&probe).and_then(|()| std::fs::remove_dir(&probe)).is_ok();
+    let command = format!("play sched-pipe:loops=200,threads --rounds 1 --trace {file} --trace-buffer 4");
+    if !has_tracer {
+        refuses(&command, &["events of the kernel cannot be recorded", "that takes root, and tracefs"]);
+        assert!(!Path::new(&file).exists());
+        return;
+    }
+    let play = Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .args(command.split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let instance = format!("/sys/kernel/tracing/instances/fairground-{}", play.id());
+    let Ran { code, stdout, stderr } = play.wait_with_output().unwrap().into();
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert!(stderr.contains("pipe.dat: ") && stderr.contains(" events of the kernel"), "{stderr}");
+    assert!(!Path::new(&instance).exists());
+    let latency = succeeds(&format!("stats latency {file}"));
+    assert!(latency.contains("sched-pipe") || latency.contains("writer"), "{latency}");
+    assert!(!latency.contains("damaged") && !latency.contains("truncated"), "{latency}");
+}
+
+/// A stand-in for hackbench, which says how it was called.
+#[test]
+fn the_tool_that_a_built_in_repeats_runs_in_its_place() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let with = |script: &str, options: &str| -> Ran {
+        let tool = dir.path().join("hackbench");
+        std::fs::write(&tool, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap_or_default());
+        let mut play = Command::new(env!("CARGO_BIN_EXE_fairground"));
+        play.args(["play", "hackbench:groups=2,loops=40,scale=1/4,pipe", "--with", "hackbench"]).env("PATH", path);
+        play.args(options.split_whitespace()).output().unwrap().into()
+    };
+    let Ran { code, stdout, stderr } = with("echo Running; echo Time: 0.25", "--rounds 2 --format json");
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    let result: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(result["tool"], "hackbench -g 2 -l 10 -s 100 -f 20 -p -P");
+    let time = &result["metrics"][0];
+    assert_eq!((&time["name"], &time["median"], &time["n"]), (&"time_s".into(), &1.0.into(), &2.into()));
+    assert!(result["calibration"].is_null() && result["rounds"][0]["seed"].is_null());
+
+    let Ran { code, stderr, .. } = with("echo no room; exit 3", "--rounds 1");
+    assert!(code == 1 && stderr.contains("failed (exit status: 3): no room"), "{stderr}");
+    let Ran { code, stderr, .. } = with("echo done", "--rounds 1");
+    assert!(code == 1 && stderr.contains("printed no figure that is known; its last line: done"), "{stderr}");
+    let Ran { code, stdout, .. } = with("sleep 600", "--rounds 1 --timeout 1");
+    assert!(code == 1 && stdout.contains("round 1 was ended after 1 s"), "{stdout}");
+    // With the caller goes the tool.
+    let pid = dir.path().join("pid");
+    let script = format!("#!/bin/sh\necho $$ > {0}.part && mv {0}.part {0}\nexec sleep 600\n", pid.display());
+    std::fs::write(dir.path().join("hackbench"), script).unwrap();
+    let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap_or_default());
+    let mut play = Command::new(env!("CARGO_BIN_EXE_fairground"));
+    play.args(["play", "hackbench", "--with", "hackbench", "--timeout", "600"]).env("PATH", path);
+    let mut play = play.stdout(Stdio::null()).spawn().unwrap();
+    wait_until("the tool runs", || pid.exists());
+    let tool = std::fs::read_to_string(&pid).unwrap();
+    let lives = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", tool.trim())).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+    };
+    assert!(lives());
+    play.kill().unwrap();
+    play.wait().unwrap();
+    wait_until("the tool goes", || !lives());
+
+    refuses("play schbench --with perf", &["perf does not do what schbench does"]);
+    refuses("play sched-pipe --with lmbench", &["possible values: perf, hackbench"]);
+}
