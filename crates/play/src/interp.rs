@@ -109,6 +109,8 @@ impl Task {
         name.iter_mut().zip(template.name.bytes().take(15)).for_each(|(to, from)| *to = from);
         // SAFETY: the name ends in a zero.
         unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+        // First: what a group's cpuset leaves of an affinity is the kernel's to say.
+        template.group.map_or(Ok(()), |group| self.world.join_group(group))?;
         self.set_affinity(template.affinity.unwrap_or(self.world.cpus))?;
         if template.attr != self.attr {
             self.set_attr(template.attr)?;

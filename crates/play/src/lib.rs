@@ -16,6 +16,7 @@
 //!   never computes has none beyond what its calls touch.
 //! - Threads of the start are created in their order, those of one process together, each on its CPU, and let go at once.
 //! - A thread that wakes up early from a condition variable, as the standard allows, goes on.
+//! - A *task group* is a cgroup that the caller has made ([`Surroundings`]): a process of the group joins it as it begins.
 //!
 //! [`tool_round`] runs the tool that a built-in repeats instead, e.g. `perf bench sched pipe`.
 //!
@@ -31,6 +32,7 @@ mod tool;
 mod world;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,10 +43,10 @@ use fairground_workload::{Op, Workload};
 use thiserror::Error;
 
 use shared::{end, fault, Shared};
-use world::{NoObject, World};
+use world::{Lacking, NoObject, World};
 
 pub use calibrate::Calibration;
-pub use refuse::Refusal;
+pub use refuse::{check, Refusal};
 pub use sys::affinity;
 pub use tool::{command_line, round as tool_round, ToolError};
 
@@ -144,6 +146,18 @@ pub struct RoundOptions {
     pub count_migrations: bool,
 }
 
+/// What a workload finds on this machine beside CPUs; nothing by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Timer slack of all threads (PR_SET_TIMERSLACK), ns, at least 1; `None`: that of the calling thread.
+    pub timer_slack_ns: Option<u64>,
+    /// Whether its processes have a session of their own, which is what autogroup goes by.
+    pub own_session: bool,
+    /// For each task group of the workload, by its index, the files `cgroup.procs` of the cgroups that it stands for, one of each
+    /// hierarchy. The caller makes and removes the cgroups; threads of a process move together, so a process has one group.
+    pub groups: Vec<Vec<PathBuf>>,
+}
+
 /// Descriptors that a process has besides those of the workload, generously.
 const OTHER_DESCRIPTORS: u64 = 64;
 
@@ -152,6 +166,7 @@ pub struct Player {
     workload: Arc<Workload>,
     cpus: CpuMask,
     calibration: Arc<Calibration>,
+    surroundings: Surroundings,
 }
 
 /// Why a workload cannot be played.
@@ -172,13 +187,27 @@ impl Player {
     /// # Errors
     /// What keeps it from being played.
     pub fn new(workload: Workload, cpus: &CpuMask, fastest: CpuId, yes: bool) -> Result<Player, CannotPlay> {
-        refuse::check(&workload, cpus, yes)?;
+        Player::within(workload, cpus, fastest, yes, Surroundings::default())
+    }
+
+    /// As [`Self::new`], with timer slack and cgroups of the caller.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn within(
+        workload: Workload,
+        cpus: &CpuMask,
+        fastest: CpuId,
+        yes: bool,
+        surroundings: Surroundings,
+    ) -> Result<Player, CannotPlay> {
+        refuse::check(&workload, cpus, yes, surroundings.groups.len())?;
         let computes = |op: &Op| matches!(op, Op::Run(_));
         let working = workload.tasks.iter().filter(|task| task.footprint_kib > 0 && task.program.iter().any(computes));
         let sizes: std::collections::BTreeSet<u32> = working.map(|task| task.footprint_kib).collect();
         let measured = Calibration::measure(fastest, sizes);
         let calibration = measured.map_err(|cause| RoundError::Calibration { cpu: fastest, cause })?;
-        Ok(Player { workload: Arc::new(workload), cpus: *cpus, calibration: Arc::new(calibration) })
+        Ok(Player { workload: Arc::new(workload), cpus: *cpus, calibration: Arc::new(calibration), surroundings })
     }
 
     /// How fast the machine works.
@@ -198,7 +227,8 @@ impl Player {
     pub fn round(&self, options: &RoundOptions, stop: &AtomicBool) -> Result<Round, RoundError> {
         self.raise_descriptor_limit()?;
         let (workload, calibration) = (Arc::clone(&self.workload), Arc::clone(&self.calibration));
-        let world = World::new(workload, options.seed, self.cpus, calibration).map_err(|e| self.no_object(e))?;
+        let world = World::new(workload, options.seed, self.cpus, calibration, &self.surroundings);
+        let world = world.map_err(|e| self.no_object(e))?;
         let limit_ns = options.limit.as_nanos().min(u64::MAX.into()) as u64;
         let before = sys::CpuTimes::read();
         let world = runner::round(Box::new(world), limit_ns, options.count_migrations, stop);
@@ -206,10 +236,14 @@ impl Player {
         self.result(&world.shared, options.seed, before)
     }
 
-    fn no_object(&self, NoObject { id, cause }: NoObject) -> RoundError {
-        let label =
-            |id: u32| format!("{} {}", self.workload.objects[id as usize].kind(), self.workload.object_label(id));
-        let what = id.map_or_else(|| "the memory that its processes share".into(), label);
+    fn no_object(&self, NoObject { what, cause }: NoObject) -> RoundError {
+        let what = match what {
+            Lacking::Object(id) => {
+                format!("{} {}", self.workload.objects[id as usize].kind(), self.workload.object_label(id))
+            }
+            Lacking::Memory => "the memory that its processes share".into(),
+            Lacking::Group(path) => format!("members of the cgroup of {}", path.display()),
+        };
         RoundError::Object { workload: self.workload.name.clone(), what, cause }
     }
 
@@ -217,7 +251,8 @@ impl Player {
         use fairground_workload::Object;
         let channels =
             self.workload.objects.iter().filter(|o| matches!(o, Object::Pipe { .. } | Object::Socket { .. }));
-        let needed = 2 * channels.count() as u64 + OTHER_DESCRIPTORS;
+        let groups: usize = self.surroundings.groups.iter().map(Vec::len).sum();
+        let needed = 2 * channels.count() as u64 + groups as u64 + OTHER_DESCRIPTORS;
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: `limit` is ours.
         unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };

@@ -48,12 +48,13 @@ pub enum Refusal {
     },
 }
 
-/// Checks `workload`, which is to run on `cpus`. `yes`: the user was asked twice.
+/// Checks `workload`, which is to run on `cpus`. `yes`: the user was asked twice. `groups`: number of its task groups for which
+/// there are cgroups.
 ///
 /// # Errors
 /// The first thing that keeps it from being played.
-pub fn check(workload: &Workload, cpus: &CpuMask, yes: bool) -> Result<(), Refusal> {
-    let checker = Checker { workload, cpus };
+pub fn check(workload: &Workload, cpus: &CpuMask, yes: bool, groups: usize) -> Result<(), Refusal> {
+    let checker = Checker { workload, cpus, groups };
     checker.whole()?;
     checker.objects()?;
     checker.steps()?;
@@ -67,6 +68,7 @@ pub fn check(workload: &Workload, cpus: &CpuMask, yes: bool) -> Result<(), Refus
 struct Checker<'a> {
     workload: &'a Workload,
     cpus: &'a CpuMask,
+    groups: usize,
 }
 
 /// A step as messages call it: by its place and the name of its [`Op`].
@@ -111,7 +113,7 @@ impl Checker<'_> {
         if let Some(span) = w.offline.first() {
             return Err(self.unplayable(format!("it takes CPUs {} offline", span.cpus), SIMULATE));
         }
-        if let Some(group) = w.groups.first() {
+        if let Some(group) = w.groups.get(self.groups) {
             let help = "put the command into a cgroup, and leave the groups out";
             return Err(self.unplayable(format!("it makes the task group `{}`", group.path), help));
         }

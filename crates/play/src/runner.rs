@@ -112,7 +112,11 @@ fn await_supervisor(world: &World, supervisor: libc::pid_t, limit_ns: u64, stop:
 fn supervise(world: &'static World, limit_ns: u64, count: bool, parent: libc::pid_t, lifeline: libc::c_int) {
     // SAFETY: of this process alone.
     unsafe {
-        libc::setpgid(0, 0);
+        if world.own_session {
+            libc::setsid();
+        } else {
+            libc::setpgid(0, 0);
+        }
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD] {
             libc::signal(signal, libc::SIG_DFL);
         }
@@ -121,6 +125,11 @@ fn supervise(world: &'static World, limit_ns: u64, count: bool, parent: libc::pi
         if libc::getppid() != parent {
             return;
         }
+    }
+    if let Some(ns) = world.timer_slack_ns {
+        // All that this process creates inherit it.
+        // SAFETY: no pointers.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) };
     }
     if count && world.count_migrations().is_ok() {
         world.shared.control().counts_migrations.store(1, Ordering::Release);

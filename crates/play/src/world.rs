@@ -1,17 +1,20 @@
 //! What every thread of a round refers to. Made before the first process is; processes inherit it.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::Arc;
 
 use fairground_machine::CpuMask;
-use fairground_workload::{Object, Op, SchedAttr, SeriesId, SpecId, TaskSpec, Workload};
+use fairground_workload::{GroupId, Object, Op, SchedAttr, SeriesId, SpecId, TaskSpec, Workload};
 
 use crate::calibrate::Calibration;
 use crate::interp::Birth;
 use crate::shared::{fault, Shared};
 use crate::sys::{self, Scope};
+use crate::Surroundings;
 
 /// The two ends of a pipe or a socket.
 #[derive(Clone, Copy, Debug)]
@@ -42,12 +45,28 @@ pub struct World {
     awaits: Vec<bool>,
     /// Counter of migrations; -1: none.
     counter: AtomicI32,
+    /// Timer slack of all threads, ns; `None`: it stays as it is.
+    pub timer_slack_ns: Option<u64>,
+    /// Whether its processes have a session of their own.
+    pub own_session: bool,
+    /// By task group: what its members are written to. Opened by the caller, whose rights count.
+    groups: Vec<Vec<File>>,
 }
 
-/// Why an object could not be made.
+/// What a round lacks.
+pub enum Lacking {
+    /// An object, by its index.
+    Object(u32),
+    /// The memory that all share.
+    Memory,
+    /// A cgroup whose list of members cannot be written.
+    Group(PathBuf),
+}
+
+/// Why something could not be made.
 pub struct NoObject {
-    /// Index of the object; `None`: what they share.
-    pub id: Option<u32>,
+    /// The thing.
+    pub what: Lacking,
     /// The reason.
     pub cause: io::Error,
 }
@@ -59,13 +78,21 @@ impl World {
         seed: u64,
         cpus: CpuMask,
         calibration: Arc<Calibration>,
+        surroundings: &Surroundings,
     ) -> Result<World, NoObject> {
         let scope = scope_of(&workload);
         let nr_phases = match &workload.score {
             fairground_workload::Score::Points(points) => points.sections.iter().map(|s| s.phases.len()).sum(),
             _ => 0,
         };
-        let shared = Shared::new(&workload, nr_phases, scope).map_err(|cause| NoObject { id: None, cause })?;
+        let shared =
+            Shared::new(&workload, nr_phases, scope).map_err(|cause| NoObject { what: Lacking::Memory, cause })?;
+        let open = |path: &PathBuf| {
+            let file = File::options().write(true).open(path);
+            file.map_err(|cause| NoObject { what: Lacking::Group(path.clone()), cause })
+        };
+        let groups = surroundings.groups.iter().map(|files| files.iter().map(open).collect());
+        let groups = groups.collect::<Result<_, _>>()?;
         let awaits = workload.tasks.iter().map(|task| task.program.contains(&Op::WaitChildren)).collect();
         let mut world = World {
             workload: Arc::clone(&workload),
@@ -77,6 +104,9 @@ impl World {
             channels: Vec::new(),
             awaits,
             counter: AtomicI32::new(-1),
+            timer_slack_ns: surroundings.timer_slack_ns,
+            own_session: surroundings.own_session,
+            groups,
         };
         for (id, object) in workload.objects.iter().enumerate() {
             let made = match *object {
@@ -84,7 +114,7 @@ impl World {
                 Object::Socket { sndbuf, .. } => socket(sndbuf).map(Some),
                 _ => Ok(None),
             };
-            world.channels.push(made.map_err(|cause| NoObject { id: Some(id as u32), cause })?);
+            world.channels.push(made.map_err(|cause| NoObject { what: Lacking::Object(id as u32), cause })?);
         }
         Ok(world)
     }
@@ -97,6 +127,16 @@ impl World {
     /// The ends of a pipe or socket.
     pub fn channel(&self, id: u32) -> Channel {
         self.channels[id as usize].unwrap_or(Channel { read: -1, write: -1 })
+    }
+
+    /// Moves the calling process into a task group.
+    ///
+    /// # Errors
+    /// Where the kernel refuses it, such as a cpuset without a CPU.
+    pub fn join_group(&self, group: GroupId) -> io::Result<()> {
+        let files = self.groups.get(group as usize).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
+        // 0 stands for who writes it.
+        files.iter().try_for_each(|mut file| file.write_all(b"0"))
     }
 
     /// Whether threads of a template await their children.

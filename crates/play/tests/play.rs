@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use fairground_machine::{CpuMask, Machine};
-use fairground_play::{affinity, CannotPlay, Ended, Player, Round, RoundError, RoundOptions};
+use fairground_play::{affinity, CannotPlay, Ended, Player, Round, RoundError, RoundOptions, Surroundings};
 use fairground_sim::testing::{self, spec};
 use fairground_sim::{lineage_of_child, lineage_of_start, program_amount, Config, MetricsObserver};
 use fairground_workload::*;
@@ -347,4 +347,28 @@ fn players_do_not_disturb_each_other() {
         std::thread::spawn(move || done.send(play(find("sched-pipe:loops=200")).metrics.ops));
     }
     assert_eq!(rounds.iter().take(3).collect::<Vec<_>>(), [200; 3]);
+}
+
+/// A file stands for the list of members: every thread of a group writes itself there, and no other does.
+#[test]
+fn processes_of_a_group_join_the_cgroup_that_stands_for_it() {
+    let text = r#"{ "cgroups": { "/a": { "cpu.weight": 100 } }, "tasks": {
+        "in": { "instance": 2, "loop": 1, "taskgroup": "/a", "run": 100 }, "out": { "loop": 1, "process": "p", "run": 100 } } }"#;
+    let (workload, cpus) = here(file(text));
+    let members = std::env::temp_dir().join(format!("members-{}", std::process::id()));
+    std::fs::write(&members, "").unwrap();
+    let fastest = cpus.first().unwrap();
+    let refused = Player::new(workload.clone(), &cpus, fastest, false);
+    assert!(matches!(refused, Err(CannotPlay::Refused(_))), "nothing stands for it");
+    let groups = vec![vec![members.clone()]];
+    let surroundings = Surroundings { timer_slack_ns: Some(1), own_session: true, groups };
+    let player = Player::within(workload.clone(), &cpus, fastest, false, surroundings.clone()).unwrap();
+    let options = RoundOptions { seed: 1, limit: LIMIT, count_migrations: false };
+    let round = player.round(&options, &AtomicBool::new(false)).unwrap();
+    assert_eq!((round.ended, round.threads), (Ended::Complete, 3));
+    assert_eq!(std::fs::read_to_string(&members).unwrap(), "00", "a kernel takes 0 for who writes it");
+    std::fs::remove_file(&members).unwrap();
+    let player = Player::within(workload, &cpus, fastest, false, surroundings).unwrap();
+    let error = player.round(&options, &AtomicBool::new(false)).unwrap_err().to_string();
+    assert!(error.contains("members of the cgroup") && error.contains("members-"), "{error}");
 }
