@@ -98,7 +98,8 @@ impl Figures {
         figures
     }
 
-    fn words(&self) -> String {
+    /// In words: `12 figures sourced, 40 estimated, 0 fitted`.
+    pub fn words(&self) -> String {
         let Figures { sourced, estimated, fitted, fitted_to } = self;
         let to = if fitted_to.is_empty() { String::new() } else { format!(" to {}", fitted_to.join(", ")) };
         format!("{sourced} figures sourced, {estimated} estimated, {fitted} fitted{to}")

@@ -19,6 +19,7 @@ mod run;
 mod stats;
 mod store;
 mod sweep;
+mod validate;
 mod whatif;
 mod workload;
 
@@ -51,6 +52,12 @@ pub enum Command {
     /// amounts are those of `run` with the same seed. What needs more than a user's program can do is refused by name.
     /// Everything is ended with the command, or when a round exceeds its time.
     Play(play::Play),
+    /// Hold predictions against this machine: play interventions for real, simulate them, and score what was predicted
+    ///
+    /// An intervention is a workload and one change: a knob of the scheduler, or a choice of how the workload is written. Both
+    /// sides are played in turns, and simulated on draws of the machine's figures. The rounds are kept: an interrupted
+    /// command goes on. What is changed on the machine is restored, after a kill by --restore or the next command.
+    Validate(validate::Validate),
     /// Explain the placements of a trace of `run`: by which rule, and why
     Explain(explain::Explain),
     /// Compare the placements of two traces: the first that differs, and the shift of rules
@@ -105,6 +112,7 @@ impl Command {
             Command::Replay(command) => command.run(),
             Command::Run(command) => command.run(),
             Command::Play(command) => command.run(),
+            Command::Validate(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Diff(command) => command.run(),
             Command::WhatIf(command) => command.run(),

@@ -232,7 +232,7 @@ fn record(
 }
 
 /// Of the greatest capacity; the first of them.
-fn fastest(machine: &Machine, cpus: &CpuMask) -> CpuId {
+pub fn fastest(machine: &Machine, cpus: &CpuMask) -> CpuId {
     let capacity = |cpu: CpuId| machine.cpus.get(cpu as usize).map_or(0, |cpu| cpu.capacity);
     let mut best = cpus.first().unwrap_or_default();
     for cpu in cpus.iter() {

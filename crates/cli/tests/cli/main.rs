@@ -19,6 +19,7 @@ mod run;
 mod stats;
 mod sweep;
 mod terminal;
+mod validate;
 mod worker;
 
 use std::path::Path;
