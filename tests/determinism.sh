@@ -155,6 +155,13 @@ same "reproduce --doubt resumed" "$one" "$("$release" "${args[@]}" --doubt 4 --s
 if [ -e /sys/devices/system/cpu/online ]; then
 	first=$("$release" machine capture 2>/dev/null)
 	same "machine capture, twice" "$first" "$("$debug" machine capture 2>/dev/null)"
+	# What is played differs each time; what is made of it does not.
+	args=(validate --only nice-half --quick --seconds 0.05 --rounds 3 --doubt 4 --out "$dir/validate" --no-store)
+	FAIRGROUND_STATE=$dir/state "$release" "${args[@]}" >/dev/null
+	for layout in json html; do
+		one=$("$release" "${args[@]}" --no-play --format $layout --jobs 1)
+		same "validate $layout, --jobs 1 and 8" "$one" "$("$debug" "${args[@]}" --no-play --format $layout --jobs 8)"
+	done
 else
 	echo "SKIPPED: machine capture, /sys shows no CPUs"
 fi

@@ -302,7 +302,7 @@ fn hierarchy(root: &Path, mounts: &str, own: &str, controller: &str) -> Result<H
             let (controllers, path) = (parts.next()?, parts.next()?);
             controllers.split(',').any(|c| c == controller).then_some(path)
         });
-        let within = below(dir).join(path.unwrap_or_default().trim_start_matches('/'));
+        let within = below(&format!("{dir}{}", path.unwrap_or_default().trim_end_matches('/')));
         // A container may see its own group as the top.
         let parent = if within.is_dir() { within } else { below(dir) };
         return writable(parent, CgroupVersion::V1, false);
@@ -349,10 +349,11 @@ fn gunzipped(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Whether this user may write it, and what it is mounted on.
+/// Whether this user may write it. Nobody writes a file without that mode, root neither; in directories root may, of cgroups
+/// in those of mode 555.
 fn is_writable(path: &Path) -> bool {
-    nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
-        && path.metadata().is_ok_and(|m| m.mode() & 0o222 != 0)
+    let is_meant = path.metadata().is_ok_and(|m| m.is_dir() || m.mode() & 0o222 != 0);
+    is_meant && nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
 }
 
 #[cfg(test)]

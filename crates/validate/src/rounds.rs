@@ -314,6 +314,9 @@ impl Plays<'_> {
         let mut outcome = Outcome { failed: Vec::new(), stopped: false };
         for pass in 0..self.passes {
             for intervention in interventions {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(Outcome { stopped: true, ..outcome });
+                }
                 let name = intervention.name.as_str();
                 let has_failed = outcome.failed.iter().any(|failed| failed.intervention == name);
                 if !has_failed && !file.has(intervention, pass) {
