@@ -59,7 +59,7 @@ enum Executor {
     /// Our own threads.
     Player(Player),
     /// The tool that the workload repeats, on these CPUs.
-    Tool(Workload, Original, CpuMask),
+    Tool(Box<Workload>, Original, CpuMask),
 }
 
 impl Executor {
@@ -130,7 +130,7 @@ impl Play {
         let limit = Duration::from_secs(self.timeout.unwrap_or_else(|| default_timeout(&workload)));
         let original = self.with.as_deref().map(|tool| self.find_original(tool, &machine)).transpose()?;
         let executor = match original {
-            Some(original) => Executor::Tool(workload, original, cpus),
+            Some(original) => Executor::Tool(Box::new(workload), original, cpus),
             None => Executor::Player(Player::new(workload, &cpus, fastest, self.yes).map_err(|error| match error {
                 CannotPlay::Refused(refusal) => refusal.into(),
                 CannotPlay::Round(error) => run_failed(error),
