@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::MachineError;
 use crate::suggest;
-use crate::{file, FitParam, Machine, MachineSpec, Perturbation, Warning};
+use crate::{file, FitParam, Machine, MachineSpec, NewFigure, Perturbation, Warning};
 
 /// Name and text of each preset.
 const PRESETS: [(&str, &str); 17] = [
@@ -133,6 +133,17 @@ impl Machine {
     pub fn refitted(name: &str, text: &str, figures: &[(FitParam, f64)], cell: &str) -> Result<String, MachineError> {
         Machine::from_toml(name, text)?;
         Ok(file::refitted(text, figures, cell))
+    }
+
+    /// The text of a machine file with times stated anew: value, source and spread of each; all else, comments too, is kept.
+    ///
+    /// # Errors
+    /// If the text does not describe a valid machine, before or after.
+    pub fn restated(name: &str, text: &str, figures: &[NewFigure]) -> Result<String, MachineError> {
+        let machine = Machine::from_toml(name, text)?;
+        let stated = file::restated(text, &machine, figures);
+        Machine::from_toml(name, &stated)?;
+        Ok(stated)
     }
 
     /// This machine with one figure changed, in the unit in which the file states it. `path` is one of

@@ -389,6 +389,19 @@ pub struct Figure {
     pub spread: Option<f64>,
 }
 
+/// A time of the machine file that is to be stated anew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewFigure {
+    /// As [`Figure::path`].
+    pub path: String,
+    /// Its value as the file has it, before `costs.scale`, ns.
+    pub ns: f64,
+    /// Where it comes from.
+    pub source: Source,
+    /// As [`Figure::spread`], 1 to 10.
+    pub spread: f64,
+}
+
 impl Figure {
     /// Whether energy depends on the figure, and times do not: powers of clocks, idle states and clusters, and energies of
     /// transitions.

@@ -32,7 +32,7 @@ pub mod places {
     pub use crate::error::FileResult;
 }
 
-pub(crate) use refit::refitted;
+pub(crate) use refit::{refitted, restated};
 pub(crate) use topology::show_slit;
 pub(crate) use write::write;
 

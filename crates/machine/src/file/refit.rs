@@ -1,8 +1,8 @@
-//! Writing fitted figures into the text of a machine file.
+//! Writing fitted and measured figures into the text of a machine file.
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use crate::FitParam;
+use crate::{Figure, FitParam, Machine, NewFigure, Source, SourceClass};
 
 /// `text` with `figures` of `[costs]` fitted to `cell`; all other text stays as it is. Text that is not TOML is
 /// returned unchanged.
@@ -25,6 +25,101 @@ pub(crate) fn refitted(text: &str, figures: &[(FitParam, f64)], cell: &str) -> S
     document.to_string()
 }
 
+/// `text`, which describes `machine`, with these times stated anew; all other text stays as it is. Sources get tags of their own,
+/// M1, M2 and so on, unless the file cites the same text already. A table that holds such times is made if it is missing.
+pub(crate) fn restated(text: &str, machine: &Machine, figures: &[NewFigure]) -> String {
+    let Ok(mut document) = text.parse::<DocumentMut>() else { return text.into() };
+    for new in figures {
+        let source = match &new.source {
+            Source::Estimate(reason) => format!("estimate: {reason}"),
+            Source::Fitted(cell) => format!("fitted: {cell}"),
+            Source::Published(class, full) => tag_of(&mut document, *class, full),
+        };
+        let (way, key) = way(machine, &new.path);
+        let Some(item) = place(document.as_table_mut(), &way, &key) else { continue };
+        let mut figure = InlineTable::new();
+        figure.insert("ns", whole_or_not(new.ns));
+        figure.insert("source", source.into());
+        figure.insert("spread", new.spread.into());
+        *item = toml_edit::value(figure);
+    }
+    document.to_string()
+}
+
+/// A table on the way from the top of the file to a figure.
+enum Step {
+    Table(String),
+    /// Of an array of tables.
+    Entry(&'static str, usize),
+}
+
+/// The way to the table that has the figure at `path`, and its key there. Names of core types and idle states may have dots in
+/// them.
+fn way(machine: &Machine, path: &str) -> (Vec<Step>, String) {
+    let tables = |names: &[&str]| names.iter().map(|name| Step::Table((*name).into())).collect();
+    for of in &machine.cpu_types {
+        for state in &of.idle_states {
+            let section = format!("cpu_type.{}.idle.{}.", of.name, state.name);
+            if let Some(key) = path.strip_prefix(&section) {
+                return (tables(&["cpu_type", &of.name, "idle", &state.name]), key.into());
+            }
+        }
+    }
+    if let Some((entry, key)) = path.strip_prefix("cache[").and_then(|rest| rest.split_once("].")) {
+        // Each entry of the file states its size, in order.
+        let size = format!("cache[{entry}].size");
+        let is_size = |figure: &&Figure| figure.path.starts_with("cache[") && figure.path.ends_with("].size");
+        let index = machine.figures.iter().filter(is_size).position(|figure| figure.path == size);
+        return (vec![Step::Entry("cache", index.unwrap_or(usize::MAX))], key.into());
+    }
+    let mut names: Vec<&str> = path.split('.').collect();
+    let key = names.pop().unwrap_or_default().to_owned();
+    (tables(&names), key)
+}
+
+/// The figure at the end of this way; tables that are missing are made.
+fn place<'a>(mut table: &'a mut dyn TableLike, way: &[Step], key: &str) -> Option<&'a mut Item> {
+    for step in way {
+        table = match step {
+            Step::Table(name) => {
+                if table.get(name).is_none() {
+                    table.insert(name, Item::Table(Table::new()));
+                }
+                table.get_mut(name)?.as_table_like_mut()?
+            }
+            Step::Entry(name, index) => match table.get_mut(name)? {
+                Item::ArrayOfTables(entries) => entries.get_mut(*index)?,
+                item => item.as_array_mut()?.get_mut(*index)?.as_inline_table_mut()?,
+            },
+        };
+    }
+    if table.get(key).is_none() {
+        table.insert(key, Item::Value(Value::from(0)));
+    }
+    // In place: what stands above the key stays.
+    table.get_mut(key)
+}
+
+/// The tag of a source, which is added if the file does not cite it yet.
+fn tag_of(document: &mut DocumentMut, class: SourceClass, full: &str) -> String {
+    let sources = document.entry("sources").or_insert(Item::Table(Table::new()));
+    let Some(sources) = sources.as_table_like_mut() else { return String::new() };
+    let is_same = |item: &Item| {
+        let cited = item.as_table_like();
+        let text = |key: &str| cited.and_then(|cited| cited.get(key)).and_then(Item::as_str);
+        (text("text"), text("class")) == (Some(full), Some(class.name()))
+    };
+    if let Some((tag, _)) = sources.iter().find(|(_, item)| is_same(item)) {
+        return tag.into();
+    }
+    let tag = (1..).map(|n| format!("M{n}")).find(|tag| sources.get(tag).is_none()).unwrap_or_default();
+    let mut cited = InlineTable::new();
+    cited.insert("text", full.into());
+    cited.insert("class", class.name().into());
+    sources.insert(&tag, toml_edit::value(cited));
+    tag
+}
+
 /// A number without a point where it needs none.
 fn whole_or_not(number: f64) -> Value {
     if number == number.trunc() {
@@ -36,7 +131,7 @@ fn whole_or_not(number: f64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::{FitParam, Machine, SoftCost, Source};
+    use crate::{FitParam, Machine, NewFigure, SoftCost, Source, SourceClass};
 
     fn changed<'a>(old: &'a str, new: &'a str) -> Vec<&'a str> {
         assert_eq!(old.lines().count(), new.lines().count());
@@ -87,6 +182,46 @@ mod tests {
         let text = text.to_owned() + table;
         let new = Machine::refitted("x.toml", &text, &[(message, 620.0)], "002/cell/base").unwrap();
         assert_eq!(Machine::from_toml("x.toml", &new).unwrap().costs.message_ns[3..5], [0, 620]);
+    }
+
+    fn measured(path: &str, ns: f64) -> NewFigure {
+        let source = Source::Published(SourceClass::Measured, "a day's rounds".into());
+        NewFigure { path: path.into(), ns, source, spread: 1.07 }
+    }
+
+    #[test]
+    fn measured_times_are_stated_with_their_source_and_spread() {
+        let text = crate::preset_text("epyc-7742-2p").unwrap();
+        let machine = Machine::from_toml("x.toml", text).unwrap();
+        let shared = machine.figures.iter().rfind(|figure| figure.path.ends_with("].refill_kib")).unwrap();
+        let paths = ["costs.soft.pick", "costs.ipi.llc", "cpu_type.Zen2.idle.C2.wake", "refill.memory_kib.node"];
+        let mut new: Vec<NewFigure> = paths.iter().map(|path| measured(path, 123.0)).collect();
+        new.push(measured(&shared.path, 123.0));
+        new.push(NewFigure { source: Source::Estimate("a part".into()), ..measured("costs.soft.syscall", 71.5) });
+        let stated = Machine::restated("x.toml", text, &new).unwrap();
+        let again = Machine::from_toml("x.toml", &stated).unwrap();
+        for figure in &new {
+            let found = again.figures.iter().find(|found| found.path == figure.path).unwrap();
+            assert_eq!((&found.source, found.spread), (&figure.source, Some(1.07)), "{}", figure.path);
+            assert_eq!(found.value, format!("{} ns", figure.ns), "{}", figure.path);
+        }
+        // One source for all five; what stood above the figures stays.
+        assert_eq!(stated.matches("a day's rounds").count(), 1);
+        let comments = |text: &str| text.lines().filter(|line| line.trim_start().starts_with('#')).count();
+        assert_eq!(comments(&stated), comments(text));
+        assert_eq!(again.figures.len(), machine.figures.len());
+    }
+
+    #[test]
+    fn a_table_that_is_missing_is_made() {
+        let text = crate::preset_text("hikey").unwrap();
+        let new: Vec<NewFigure> =
+            ["llc", "node"].iter().map(|d| measured(&format!("costs.line_read.{d}"), 40.0)).collect();
+        let stated = Machine::restated("x.toml", text, &new).unwrap();
+        let machine = Machine::from_toml("x.toml", &stated).unwrap();
+        assert_eq!(machine.costs.line_read(crate::Distance::Node), 40);
+        // Half of a table is none.
+        assert!(Machine::restated("x.toml", text, &new[..1]).is_err());
     }
 
     #[test]
