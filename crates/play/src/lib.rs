@@ -47,7 +47,7 @@ use world::{Lacking, NoObject, World};
 
 pub use calibrate::Calibration;
 pub use refuse::{check, Refusal};
-pub use sys::affinity;
+pub use sys::{affinity, set_affinity, CpuTimes};
 pub use tool::{command_line, round as tool_round, ToolError};
 
 /// Why a round has no result.

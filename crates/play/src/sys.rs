@@ -169,7 +169,10 @@ fn cpu_set(mask: &CpuMask) -> libc::cpu_set_t {
     set
 }
 
-/// Binds the calling thread.
+/// Binds the calling thread. When this returns it runs on one of these CPUs.
+///
+/// # Errors
+/// As sched_setaffinity(2).
 pub fn set_affinity(mask: &CpuMask) -> io::Result<()> {
     let set = cpu_set(mask);
     // SAFETY: `set` lives through the call.
@@ -275,7 +278,8 @@ impl CpuTimes {
         }
     }
 
-    fn since(self, earlier: CpuTimes) -> CpuTimes {
+    /// What has been added since `earlier`.
+    pub fn since(self, earlier: CpuTimes) -> CpuTimes {
         CpuTimes {
             all: self.all.saturating_sub(earlier.all),
             busy: self.busy.saturating_sub(earlier.busy),

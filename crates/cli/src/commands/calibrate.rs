@@ -59,7 +59,7 @@ pub struct Calibrate {
 #[derive(Debug, Error, Diagnostic)]
 #[error("--write needs a machine file, and {0:?} is a preset")]
 #[diagnostic(help("give its file, for example machines/{0}.toml"))]
-struct NotAFile(String);
+pub(super) struct NotAFile(pub String);
 
 impl Calibrate {
     pub fn run(self) -> Result<End, Failure> {

@@ -1,5 +1,7 @@
 //! `fairground machine`.
 
+mod measure;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -30,6 +32,11 @@ pub enum MachineCommand {
     },
     /// Describe the machine of a sysfs tree or device tree; prints a machine file, notes go to standard error
     Capture(Capture),
+    /// Measure the costs of this machine: play small workloads, simulate them, and fit the costs between both
+    ///
+    /// Takes some minutes and no root. Prints each figure with its spread, each workload as measured and as simulated, and
+    /// wholes against their parts. What cannot be measured is named, and stays as it is in the file.
+    Measure(measure::Measure),
 }
 
 /// Describes the machine of a sysfs tree or device tree.
@@ -66,6 +73,7 @@ impl MachineCommand {
             MachineCommand::Show { machine, toml: true } => Machine::find(&machine)?.to_toml(),
             MachineCommand::Check { machine } => check(&machine)?,
             MachineCommand::Capture(capture) => return capture.run(),
+            MachineCommand::Measure(measure) => return measure.run(),
         };
         print(&text)?;
         Ok(End::Done)

@@ -452,7 +452,7 @@ impl Report<'_> {
 }
 
 /// Release of the kernel that runs.
-fn kernel() -> String {
+pub(super) fn kernel() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
     release.map_or_else(|_| "of unknown release".into(), |text| text.trim().to_owned())
 }

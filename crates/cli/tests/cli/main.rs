@@ -10,6 +10,7 @@ mod explain;
 mod formats;
 mod import;
 mod kernel;
+mod measure;
 mod patched;
 mod play;
 mod regret;

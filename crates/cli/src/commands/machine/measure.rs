@@ -1,0 +1,314 @@
+//! `fairground machine measure`.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use fairground_lab::tables::number;
+use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
+use fairground_measure::{
+    check_arrangement, measure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule, Standing,
+};
+use serde_json::{json, Value};
+
+use crate::commands::calibrate::NotAFile;
+use crate::commands::play::kernel;
+use crate::commands::run::RunFormat;
+use crate::error::{run_failed, End, Failure};
+use crate::output::{complain, print, print_beside, stop_on_interrupt, OutputFile};
+use crate::progress::Progress;
+use crate::provenance::made_by;
+
+/// Name and version of the schema.
+const SCHEMA: &str = "fairground-measure-1";
+
+/// Measures the costs of this machine.
+#[derive(Args)]
+pub struct Measure {
+    /// Preset or file that describes this machine [default: as `machine capture` sees it]
+    #[arg(value_name = "FILE")]
+    machine: Option<String>,
+    /// Rounds, in each of which everything is measured once
+    #[arg(long, value_name = "N", default_value = "40", value_parser = clap::value_parser!(u64).range(3..=10_000))]
+    rounds: u64,
+    /// Time after which no further round begins, s
+    #[arg(long, value_name = "S", default_value = "300", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    budget: u64,
+    /// Write the machine file with the measured figures here; - is standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Write the measured figures into FILE, its other text stays
+    #[arg(long, requires = "machine", conflicts_with = "output")]
+    write: bool,
+    /// How to print the figures
+    #[arg(long, value_enum, default_value_t)]
+    format: RunFormat,
+}
+
+impl Measure {
+    pub fn run(self) -> Result<End, Failure> {
+        let spec = self.machine.as_deref().map(MachineSpec::parse);
+        let file = spec.as_ref().and_then(MachineSpec::file);
+        if let (true, None, Some(name)) = (self.write, file, &self.machine) {
+            return Err(NotAFile(name.clone()).into());
+        }
+        let out = match (&self.output, file) {
+            (Some(path), file) => Some(OutputFile::beside(path, &[file])?),
+            (None, Some(file)) if self.write => Some(OutputFile::create(file)?),
+            _ => None,
+        };
+        let allowed = fairground_play::affinity().map_err(run_failed)?;
+        let options =
+            CaptureOptions { from: PathBuf::from("/sys"), debugfs: None, name: "captured".into(), like: None };
+        let captured = capture(&options)?;
+        let (name, text, machine) = match &self.machine {
+            None => {
+                captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));
+                ("captured.toml".to_owned(), captured.to_toml(), captured.machine.clone())
+            }
+            Some(name) => {
+                let machine = Machine::find(name)?;
+                check_arrangement(&machine, &captured.machine, name)?;
+                let text = match file {
+                    Some(path) => Machine::read(path)?,
+                    None => preset_text(name).unwrap_or_default().to_owned(),
+                };
+                (name.clone(), text, machine)
+            }
+        };
+        let (kernel, stop, progress) = (kernel(), stop_on_interrupt(), Progress::endless());
+        let options = MeasureOptions {
+            rounds: self.rounds as usize,
+            budget: Duration::from_secs(self.budget),
+            kernel: &kernel,
+            stop: &stop,
+            tell: &|_| progress.step(),
+        };
+        let measurement = measure(&machine, &allowed, &options).map_err(|error| match error {
+            MeasureError::Interrupted => Failure::Interrupted("interrupted; nothing was written".into()),
+            MeasureError::OtherMachine { .. } | MeasureError::NoCpu { .. } => error.into(),
+            _ => run_failed(error),
+        })?;
+        drop(progress);
+        let today = date(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+        let stated = Machine::restated(&name, &text, &measurement.new_figures(&machine, &kernel, &today))?;
+        let report = Report { asked: &self, machine: &machine, kernel: &kernel, measurement: &measurement };
+        let shown = match self.format {
+            RunFormat::Text => report.text(),
+            RunFormat::Json => report.json(),
+        };
+        match out {
+            None => print(&shown)?,
+            Some(mut out) => {
+                let path = out.path().to_owned();
+                out.write_all(stated.as_bytes()).map_err(|e| cannot_write(&path, &e))?;
+                out.finish()?;
+                print_beside(&path, &shown)?;
+            }
+        }
+        Ok(End::Done)
+    }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    run_failed(format!("cannot write {}: {error}", path.display()))
+}
+
+/// The day of a time since 1970, s: 2026-11-26. Years of the proleptic Gregorian calendar, in eras of 400 years that begin in
+/// March, so that the leap day is the last of its year.
+fn date(seconds: u64) -> String {
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    format!("{:04}-{month:02}-{day:02}", era * 400 + year + u64::from(month <= 2))
+}
+
+/// What was measured, as text or JSON.
+struct Report<'a> {
+    asked: &'a Measure,
+    machine: &'a Machine,
+    kernel: &'a str,
+    measurement: &'a Measurement,
+}
+
+/// How a figure came out, in a word of tables and JSON.
+fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Measured => "measured",
+        Standing::PartOfSum => "part of a sum",
+        Standing::Unsettled => "not settled",
+        Standing::TooSmall => "too small",
+    }
+}
+
+fn is_taken(figure: &FigureEstimate) -> bool {
+    matches!(figure.standing, Standing::Measured | Standing::PartOfSum)
+}
+
+/// By how much `ours` is off, percent.
+fn off_pct(ours: f64, ns: f64) -> f64 {
+    100.0 * (ours / ns - 1.0)
+}
+
+impl Report<'_> {
+    /// The sums, each with its members in the order of the file, and its value.
+    fn sums(&self) -> Vec<(Vec<&FigureEstimate>, f64)> {
+        let mut sums: Vec<(Vec<&FigureEstimate>, f64)> = Vec::new();
+        let figures = &self.measurement.estimate.figures;
+        for figure in figures.iter().filter(|figure| figure.standing == Standing::PartOfSum) {
+            match sums.iter_mut().find(|(members, _)| members.iter().any(|member| member.with.contains(&figure.path))) {
+                Some((members, sum)) => {
+                    members.push(figure);
+                    *sum += figure.ns;
+                }
+                None => sums.push((vec![figure], figure.ns)),
+            }
+        }
+        sums
+    }
+
+    /// The median of the spreads of what is written.
+    fn median_spread(&self) -> Option<f64> {
+        let taken = self.measurement.estimate.figures.iter().filter(|figure| is_taken(figure));
+        let mut spreads: Vec<f64> = taken.map(|figure| figure.spread).collect();
+        spreads.sort_by(f64::total_cmp);
+        spreads.get(spreads.len() / 2).copied()
+    }
+
+    fn text(&self) -> String {
+        let Measurement { estimate, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
+        let mut out = String::new();
+        let _ = writeln!(out, "machine    {}", self.machine.name);
+        let there: Vec<String> = places.there.iter().map(|(far, cpu)| format!("{cpu} ({})", far.name())).collect();
+        let there = if there.is_empty() { "no other".into() } else { there.join(", ") };
+        let _ = writeln!(out, "measured   on this machine, Linux {}, CPU {} and {there}", self.kernel, places.here);
+        let _ = writeln!(out, "simulated  with {sched}");
+        let _ = writeln!(out, "rounds     {rounds} in {:.0} s", took.as_secs_f64());
+        let [clock, step] = overhead_ns.map(number);
+        let _ = writeln!(out, "taken off  {clock} ns of the clock a batch, {step} ns a step");
+
+        let width = estimate.figures.iter().map(|figure| figure.path.len()).max().unwrap_or(0).max("figure".len());
+        let _ = writeln!(out, "\n{:width$}  {:>9}  {:>9}  {:>6}  ", "figure", "before ns", "now ns", "spread");
+        for figure in &estimate.figures {
+            let (path, before) = (&figure.path, number(figure.before_ns));
+            let (now, spread) = match figure.standing {
+                Standing::TooSmall => ("-".into(), "-".into()),
+                _ => (number(figure.ns), format!("{:.2}", figure.spread)),
+            };
+            let _ = writeln!(out, "{path:width$}  {before:>9}  {now:>9}  {spread:>6}  {}", word(figure.standing));
+        }
+        if let Some(spread) = self.median_spread() {
+            let taken = estimate.figures.iter().filter(|figure| is_taken(figure)).count();
+            let _ = writeln!(
+                out,
+                "\n{taken} figures, median spread {spread:.2}; misfit of the rows {:.1} %",
+                100.0 * estimate.misfit
+            );
+        }
+        for (members, sum) in self.sums() {
+            let names: Vec<&str> = members.iter().map(|member| &*member.path).collect();
+            let _ = writeln!(out, "sum: {} = {} ns", names.join(" + "), number(sum));
+        }
+        self.text_of_rows(&mut out);
+        notes.iter().for_each(|note| _ = writeln!(out, "note: {note}"));
+        out
+    }
+
+    fn text_of_rows(&self, out: &mut String) {
+        let estimate = &self.measurement.estimate;
+        let width = estimate.rows.iter().map(|row| row.name.len()).max().unwrap_or(0).max("operation".len());
+        let _ = writeln!(
+            out,
+            "\n{:width$}  {:>11}  {:>7}  {:>3}  {:>9}  {:>9}  {:>8}",
+            "operation", "measured ns", "error %", "n", "before ns", "model ns", "off %"
+        );
+        for row in &estimate.rows {
+            let RowFit { name, ns, error, rounds, before_ns, model_ns, .. } = row;
+            let (error, off) = (100.0 * error, off_pct(*model_ns, *ns));
+            let [ns, before, model] = [*ns, *before_ns, *model_ns].map(number);
+            let _ = writeln!(
+                out,
+                "{name:width$}  {ns:>11}  {error:>7.1}  {rounds:>3}  {before:>9}  {model:>9}  {off:>+8.1}"
+            );
+        }
+        let _ = writeln!(
+            out,
+            "\n{:width$}  {:>11}  {:>12}  {:>8}",
+            "whole from its parts", "measured ns", "from parts", "off %"
+        );
+        for Rule { name, ns, predicted_ns } in &estimate.rules {
+            let (predicted, off) = match predicted_ns {
+                Some(predicted) => (number(*predicted), format!("{:+.1}", off_pct(*predicted, *ns))),
+                None => ("not known".into(), "-".into()),
+            };
+            let _ = writeln!(out, "{name:width$}  {:>11}  {predicted:>12}  {off:>8}", number(*ns));
+        }
+        let outliers = estimate.rows.iter().map(|row| row.outliers * row.rounds as f64).sum::<f64>();
+        let all = estimate.rows.iter().map(|row| row.rounds).sum::<usize>();
+        let _ =
+            writeln!(out, "\nnote: {outliers:.0} of {all} readings are more than three deviations off their median");
+    }
+
+    fn json(&self) -> String {
+        let Measurement { estimate, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
+        let figures = estimate.figures.iter().map(|figure| {
+            json!({
+                "path": figure.path, "before_ns": figure.before_ns, "ns": figure.ns, "spread": figure.spread,
+                "standing": word(figure.standing), "written": is_taken(figure), "with": figure.with,
+            })
+        });
+        let rows = estimate.rows.iter().map(|row| {
+            json!({
+                "name": row.name, "ns": row.ns, "error_pct": 100.0 * row.error, "n": row.rounds,
+                "outliers_pct": 100.0 * row.outliers, "before_ns": row.before_ns, "model_ns": row.model_ns,
+            })
+        });
+        let rules = estimate
+            .rules
+            .iter()
+            .map(|rule| json!({ "name": rule.name, "ns": rule.ns, "predicted_ns": rule.predicted_ns }));
+        let there = places.there.iter().map(|(far, cpu)| json!({ "distance": far.name(), "cpu": cpu }));
+        let document = json!({
+            "schema": SCHEMA,
+            "machine": self.asked.machine,
+            "kernel": self.kernel,
+            "sched": sched,
+            "cpus": { "here": places.here, "there": there.collect::<Vec<Value>>() },
+            "rounds": rounds,
+            "took_s": took.as_secs_f64(),
+            "overhead_ns": { "clock": overhead_ns[0], "step": overhead_ns[1] },
+            "misfit_pct": 100.0 * estimate.misfit,
+            "median_spread": self.median_spread(),
+            "figures": figures.collect::<Vec<Value>>(),
+            "rows": rows.collect::<Vec<Value>>(),
+            "rules": rules.collect::<Vec<Value>>(),
+            "notes": notes,
+            "made_by": made_by(),
+        });
+        format!("{document:#}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn days_are_of_the_calendar() {
+        let expected = [
+            (0, "1970-01-01"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_764_115_199, "2025-11-25"),
+            (4_107_542_400, "2100-03-01"),
+        ];
+        for (seconds, day) in expected {
+            assert_eq!(date(seconds), day);
+        }
+    }
+}
