@@ -107,13 +107,21 @@ pub(super) fn relative_interval(base: &[f64], diffs: &[f64], change: f64, t: f64
 }
 
 /// The nearest points on either side of `middle` beyond which `outside` is true. `None` if it stays false.
+///
+/// Of few values the set of points that are not outside may have gaps, as the skewness of residuals changes with the
+/// point. Zero is asked first, so that an interval holds it if and only if `outside(0)` is false, gaps or not: the interval
+/// of a difference and that of the relative change never say two things of it.
 fn ends(outside: impl Fn(f64) -> bool, middle: f64, reach: f64) -> Option<[f64; 2]> {
     Some([end(&outside, middle, -reach)?, end(&outside, middle, reach)?])
 }
 
 fn end(outside: impl Fn(f64) -> bool, middle: f64, reach: f64) -> Option<f64> {
+    let leads_to_zero = middle != 0.0 && (middle < 0.0) == (reach > 0.0);
     let (mut inner, mut step) = (middle, reach / 2.0);
     let mut outer = inner + step;
+    if leads_to_zero {
+        (inner, outer) = if outside(0.0) { (middle, 0.0) } else { (0.0, step) };
+    }
     let mut steps = 0;
     while !outside(outer) {
         steps += 1;

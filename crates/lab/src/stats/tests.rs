@@ -250,6 +250,16 @@ proptest! {
     }
 }
 
+/// Residuals of these are skewed one way at the change found and the other way at none: there is a gap at zero.
+#[test]
+fn both_intervals_hold_zero_or_neither() {
+    let base = [935_152.772_605_171, 525_265.861_420_69, 520_372.211_039_139_25];
+    let test = [734_120.599_903_168_7, 171_060.157_147_536_3, 379_264.010_501_416_8];
+    let c = change(&base, &test, Better::Higher);
+    let ([_, hi], [_, pct_hi]) = (c.diff_ci95.unwrap(), c.ci95.unwrap());
+    assert!(hi < 0.0 && pct_hi < 0.0, "{c:?}");
+}
+
 #[test]
 fn two_groups_are_named_with_their_means() {
     let column = [3.0, 9.0, 3.5, 2.5, 9.5, 8.5, 3.0, 3.0];
