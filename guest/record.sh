@@ -26,8 +26,9 @@ fi
 
 if [ "${1:-}" = --verdicts ]; then
 	states=20000
-	guest_boot symmetric "${2:?what guest/build.sh wrote}" verdicts "verdicts=$states" | tr -d '\r' | grep -a '^# ' |
-		tee /dev/stderr | grep "^# $states verdicts are the same" >/dev/null
+	said=$(guest_boot symmetric "${2:?what guest/build.sh wrote}" verdicts "verdicts=$states" | tr -d '\r' | grep -a '^# ')
+	echo "$(cat "$2/release"): ${said//$'\n'/; }"
+	grep -q "^# $states verdicts are the same" <<<"$said"
 	exit
 fi
 
@@ -74,13 +75,13 @@ if [ $check = yes ]; then
 	! cmp -s <(emulated "$folder/recipe.txt") <(emulated "$build/recipe.txt") || same=yes
 	for machine in $(guest_machines); do
 		if [ $same = yes ]; then
-			cmp "$folder/$machine.csv" "$work/$machine.csv" && echo "$machine: the same rows" || status=1
+			cmp "$folder/$machine.csv" "$work/$machine.csv" && echo "$release, $machine: the same rows" || status=1
 			continue
 		fi
 		recorded=$(stable "$folder/$machine.csv" | wc -l)
 		both=$(join -j 1 <(keyed "$folder/$machine.csv") <(keyed "$work/$machine.csv") | wc -l)
 		other=$(others "$folder/$machine.csv" "$work/$machine.csv")
-		echo "$machine: $recorded recorded scenarios are stable, $both of them here too, $(grep -c . <<<"$other") end elsewhere"
+		echo "$release, $machine: $recorded recorded scenarios are stable, $both of them here too, $(grep -c . <<<"$other") end elsewhere"
 		[ -z "$other" ] || { sed 's/^/  kind hogs prev waker: /' <<<"$other"; status=1; }
 	done
 	exit $status
