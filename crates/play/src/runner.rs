@@ -7,9 +7,9 @@
 //!
 //! The supervisor is a process of its own, so that no thread of the caller disturbs the workload, and adopts whatever
 //! process outlives its parent (PR_SET_CHILD_SUBREAPER): when it has awaited all, their times are in its own account.
-//! Three things end the workload with its caller. If the caller dies, the kernel ends the supervisor (PR_SET_PDEATHSIG)
-//! and the process group: a pipe of which only the caller has the writing end sends SIGKILL there as that closes
-//! (O_ASYNC, F_SETSIG). If the supervisor dies, the caller ends the group.
+//! All of it ends with the caller. If the caller dies, the kernel ends the supervisor (PR_SET_PDEATHSIG), with the
+//! supervisor the processes of the start, and the process group: a pipe of which only the caller has the writing end sends
+//! SIGKILL there as that closes (O_ASYNC, F_SETSIG). If the supervisor dies, the caller ends the group.
 //!
 //! The supervisor and what it creates are forks of the calling program and execute no other. They allocate and create
 //! threads, which the C libraries of Linux (glibc, musl) allow after a fork also where the forking process had several threads.
@@ -179,9 +179,19 @@ fn create_process(
     let c = world.shared.control();
     let group = c.group.load(Ordering::Acquire);
     sys::set_affinity(&CpuMask::single(cpu))?;
+    // SAFETY: no arguments.
+    let supervisor = unsafe { libc::getpid() };
     // SAFETY: the child goes on with what was made before the fork, and leaves by `exit_thread`.
     match sys::checked(unsafe { libc::fork() }.into())? {
         0 => {
+            // It ends with the supervisor, which may die before the group is tied to the caller.
+            // SAFETY: of this process alone.
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() != supervisor {
+                    libc::_exit(0);
+                }
+            }
             // SAFETY: of this process alone. Also done by the parent: whoever comes first.
             unsafe { libc::setpgid(0, group) };
             debug_assert_eq!(first.inherited, inherited);
