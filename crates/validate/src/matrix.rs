@@ -39,6 +39,14 @@ impl Family {
             Family::Choice => "workload choices",
         }
     }
+
+    /// What several of it are called for short.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Family::Knob => "knobs",
+            Family::Choice => "choices",
+        }
+    }
 }
 
 /// Half of the knobs.

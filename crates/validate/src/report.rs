@@ -26,8 +26,10 @@ pub struct Conditions {
     pub from: String,
     /// Date of the last.
     pub to: String,
-    /// Number of pairs.
+    /// Number of pairs that count.
     pub pairs: usize,
+    /// Number of pairs that are left out: the machine was too busy.
+    pub left_out: usize,
     /// Length of a round, s.
     pub seconds: f64,
     /// Median over the rounds of the share of the CPUs' time that a hypervisor took, percent.
@@ -37,15 +39,15 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Of these pairs.
-    pub fn new<'a>(pairs: impl Iterator<Item = &'a crate::rounds::Pair>, seconds: f64) -> Conditions {
-        let pairs: Vec<_> = pairs.collect();
+    /// Of these pairs, besides which `left_out` were left out.
+    pub fn new(pairs: &[&crate::rounds::Pair], left_out: usize, seconds: f64) -> Conditions {
         let date_of = |at: Option<u64>| at.map(date).unwrap_or_default();
         let sides = || pairs.iter().flat_map(|pair| [&pair.base, &pair.test]);
         Conditions {
             from: date_of(pairs.iter().map(|pair| pair.at).min()),
             to: date_of(pairs.iter().map(|pair| pair.at).max()),
             pairs: pairs.len(),
+            left_out,
             seconds,
             steal_pct: median(sides().filter_map(|side| side.steal_pct)),
             others_pct: median(sides().filter_map(|side| side.others_pct)),
@@ -55,6 +57,12 @@ impl Conditions {
     /// What of it a reader of the figures needs to know.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.left_out > 0 {
+            notes.push(format!(
+                "{} pairs of rounds are left out: the machine was busier than --busy allows",
+                self.left_out
+            ));
+        }
         if let Some(steal) = self.steal_pct.filter(|pct| *pct > STEAL_PCT) {
             notes.push(format!("the hypervisor took {steal:.1} % of the CPUs' time in the median round (steal)"));
         }
@@ -258,7 +266,11 @@ impl Validation {
             if let Some(score) = self.score(family) {
                 let Score { cells, knobs, significant, .. } = score;
                 let words = family.words();
-                let _ = writeln!(out, "\n{words}: {cells} cells of {knobs}, {significant} with a significant change");
+                let _ = writeln!(
+                    out,
+                    "\n{words}: {cells} cells of {knobs} {}, {significant} with a significant change",
+                    family.plural()
+                );
                 out.push_str(&finish(&mut score_table(score)));
             }
         }
@@ -319,7 +331,7 @@ impl Validation {
             let words = family.words();
             let _ = writeln!(body, "<h2>{}{}</h2>", words[..1].to_uppercase(), &words[1..]);
             body.push_str(&plot::scatter(words, &cells));
-            score_html(&mut body, score);
+            score_html(&mut body, family, score);
             cells_html(&mut body, &cells);
         }
         for (what, list) in [("Without a cell", &self.without), ("Not played", &self.skipped)] {
@@ -376,12 +388,13 @@ fn score_table(score: &Score) -> Table {
     table
 }
 
-fn score_html(out: &mut String, score: &Score) {
+fn score_html(out: &mut String, family: Family, score: &Score) {
     let Score { cells, knobs, significant, .. } = score;
     let _ = writeln!(
         out,
-        "<table class=\"score\">\n<caption>{cells} cells of {knobs}, {significant} with a significant change</caption>\n\
-         <thead><tr><th></th><th scope=\"col\">median of knobs</th><th scope=\"col\">all cells</th></tr></thead>\n<tbody>"
+        "<table class=\"score\">\n<caption>{cells} cells of {knobs} {}, {significant} with a significant change</caption>\n\
+         <thead><tr><th></th><th scope=\"col\">median of knobs</th><th scope=\"col\">all cells</th></tr></thead>\n<tbody>",
+        family.plural()
     );
     for row in &SCORE_ROWS {
         let [of_knobs, of_cells] = row.values(score);
@@ -477,6 +490,7 @@ mod tests {
                 from: "2026-11-26".into(),
                 to: "2026-11-26".into(),
                 pairs: 24,
+                left_out: 0,
                 seconds: 0.3,
                 steal_pct: Some(2.0),
                 others_pct: Some(0.0),
@@ -513,7 +527,10 @@ mod tests {
         // Base is off by 2; test by 200 / 105 and 360 / 209. Of the knobs the medians in logs are 1.95 and 1.86.
         assert!(line("level off by").contains("1.90"), "{text}");
         assert!(line("not played").contains("cpus-offline/hogs (2): no & reason"));
-        assert!(text.contains("scheduler knobs: 2 cells of 2") && text.contains("workload choices: 1 cells of 1"));
+        assert!(
+            text.contains("scheduler knobs: 2 cells of 2 knobs")
+                && text.contains("workload choices: 1 cells of 1 choices")
+        );
     }
 
     #[test]
@@ -546,6 +563,8 @@ mod tests {
     #[test]
     fn a_busy_machine_is_told() {
         let conditions = Conditions { others_pct: Some(40.0), ..validation().conditions };
+        let notes = Conditions { left_out: 3, ..conditions.clone() }.notes();
+        assert!(notes[0].starts_with("3 pairs"), "{notes:?}");
         let notes = conditions.notes();
         assert!(notes[0].contains("2.0 %") && notes[1].contains("40 %"), "{notes:?}");
     }

@@ -73,8 +73,14 @@ impl Played {
         Played {
             values: values.into_iter().map(|v| (v.metric.name, v.value)).filter(|(_, v)| v.is_finite()).collect(),
             steal_pct: round.steal_pct,
-            others_pct: round.others_pct,
+            // Rivals are others too.
+            others_pct: round.others_pct.filter(|_| side.rivals == 0),
         }
+    }
+
+    /// Whether other programs and a hypervisor took at most this share of the CPUs' time, percent, as far as it is known.
+    fn is_quiet(&self, pct: f64) -> bool {
+        self.steal_pct.unwrap_or(0.0) + self.others_pct.unwrap_or(0.0) <= pct
     }
 }
 
@@ -96,6 +102,11 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// Whether other programs and a hypervisor took at most this share of the CPUs' time in both rounds, percent.
+    pub fn is_quiet(&self, pct: f64) -> bool {
+        self.base.is_quiet(pct) && self.test.is_quiet(pct)
+    }
+
     /// Base and test of a figure, if both rounds have it.
     pub fn of(&self, metric: &str) -> Option<(f64, f64)> {
         Some((*self.base.values.get(metric)?, *self.test.values.get(metric)?))
@@ -511,6 +522,15 @@ mod tests {
         std::fs::write(dir.path().join("rounds.jsonl"), "{}\n").unwrap();
         let Err(error) = RoundsFile::open(dir.path(), &head("6.18")) else { panic!("it is taken") };
         assert!(error.to_string().contains("rounds.jsonl, line 1"), "{error}");
+    }
+
+    #[test]
+    fn a_pair_is_quiet_if_both_rounds_are() {
+        let quiet = pair(&interventions()[0], 0);
+        let busy = Played { others_pct: Some(20.0), ..quiet.test.clone() };
+        assert!(quiet.is_quiet(0.1) && !quiet.is_quiet(0.05));
+        let mixed = Pair { test: busy, ..quiet };
+        assert!(mixed.is_quiet(20.1) && !mixed.is_quiet(20.0), "steal counts too");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use fairground_validate::matrix::{matrix, Family, Half, Intervention, HALVING};
 use fairground_validate::predict::{PredictError, Prediction, Simulator};
 use fairground_validate::report::{results_table, Conditions, Validation, SCHEMA};
 use fairground_validate::restore::Keeper;
-use fairground_validate::rounds::{refusal, Head, Outcome, Plays, RoundsFile, Skipped};
+use fairground_validate::rounds::{refusal, Head, Outcome, Pair, Plays, RoundsFile, Skipped};
 use fairground_validate::score::{Cell, CellInput, Score};
 use fairground_validate::stop::stop_on_termination;
 use miette::Diagnostic;
@@ -153,6 +153,9 @@ pub struct Validate {
     /// Play nothing: score the rounds that are in --out
     #[arg(long, conflicts_with = "list")]
     no_play: bool,
+    /// Leave out pairs of rounds in which other programs and a hypervisor took more than this share of the CPUs' time, percent
+    #[arg(long, value_name = "PCT", value_parser = parse_percent)]
+    busy: Option<f64>,
     /// Restore what a command that was killed has changed on this machine, and do nothing else
     #[arg(long, exclusive = true)]
     restore: bool,
@@ -176,6 +179,11 @@ pub struct Validate {
 /// Reads the length of a round.
 fn parse_seconds(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|s| (0.05..=10.0).contains(s)).ok_or_else(|| "expected 0.05 to 10".into())
+}
+
+/// Reads a share.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|pct| (0.0..=100.0).contains(pct)).ok_or_else(|| "expected 0 to 100".into())
 }
 
 /// What the command is about: machine, kernel and matrix.
@@ -380,6 +388,7 @@ impl Validate {
     ) -> Validation {
         let (mut cells, mut without, mut failures) = (Vec::new(), Vec::new(), Vec::<String>::new());
         let played = played(setup, rounds);
+        let counts = |pair: &&Pair| self.busy.is_none_or(|pct| pair.is_quiet(pct));
         for (intervention, prediction) in played.iter().zip(predicted) {
             for metric in intervention.metrics {
                 let input = CellInput {
@@ -387,7 +396,7 @@ impl Validate {
                     family: intervention.family,
                     intervention: intervention.name.clone(),
                     metric: metric.to_string(),
-                    measured: rounds.of(intervention).filter_map(|pair| pair.of(metric)).collect(),
+                    measured: rounds.of(intervention).filter(counts).filter_map(|pair| pair.of(metric)).collect(),
                     predicted: prediction.of(metric),
                     beyond_model: intervention.test.is_beyond_model(),
                 };
@@ -405,7 +414,9 @@ impl Validate {
                 }
             }
         }
-        let conditions = Conditions::new(played.iter().flat_map(|i| rounds.of(i)), self.seconds);
+        let pairs = || played.iter().flat_map(|i| rounds.of(i));
+        let counted: Vec<&Pair> = pairs().filter(counts).collect();
+        let conditions = Conditions::new(&counted, pairs().count() - counted.len(), self.seconds);
         let mut notes = setup.host.notes();
         notes.extend(conditions.notes());
         notes.extend(failures);
@@ -492,10 +503,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounds_have_a_length_within_bounds() {
+    fn lengths_and_shares_are_within_bounds() {
         assert_eq!((parse_seconds("0.05"), parse_seconds("10")), (Ok(0.05), Ok(10.0)));
         for bad in ["0.049", "11", "x", "nan", "-1"] {
             assert!(parse_seconds(bad).is_err(), "{bad}");
         }
+        assert_eq!((parse_percent("0"), parse_percent("100")), (Ok(0.0), Ok(100.0)));
+        assert!(["-1", "101", "x", "nan"].into_iter().all(|bad| parse_percent(bad).is_err()));
     }
 }

@@ -64,6 +64,12 @@ fn a_knob_is_played_simulated_and_scored() {
     assert!(again.stdout.contains("median of knobs"), "{}", again.stdout);
     let exported: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&export).unwrap()).unwrap();
     assert_eq!((&exported["cells"], &exported["conditions"]), (&result["cells"], &result["conditions"]));
+    // Of a machine that is never as quiet as that.
+    let strict = validate(dir.path(), &words("--no-play --busy 0 --format json"));
+    let strict: serde_json::Value = serde_json::from_str(&strict.stdout).unwrap();
+    let conditions = &strict["conditions"];
+    let pairs = |key: &str| conditions[key].as_u64().unwrap();
+    assert_eq!(pairs("pairs") + pairs("left_out"), result["conditions"]["pairs"].as_u64().unwrap());
     let table = validate(dir.path(), &format!("--table {}", dir.path().display()));
     assert!(table.stdout.contains("[result.json](validated/result.json)"), "{}{}", table.stdout, table.stderr);
 
