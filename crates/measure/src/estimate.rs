@@ -12,12 +12,13 @@
 //!
 //! **What cannot be told apart** is joined: its figures keep the ratio that they have in the file, and only their sum is scaled.
 //! Joined are, one pair at a time, figures whose columns depend on each other (the normalised Gram matrix has an eigenvalue near 0;
-//! those of the columns in its vector that are most alike); a figure that would be 0, with that with which the misfit is least; and a figure
+//! those of the columns in its vector that are most alike); a figure that would be 0, with one whose column is like its own; and a figure
 //! whose interval would be wider than that of an estimate although it alone would be well known, with that it is traded
-//! against.
+//! against, unless that makes the misfit grow.
 //!
 //! **Spreads** have the noise of the rounds (whole rounds are drawn again, with all that drifts together in them), the misfit, and what
-//! a figure may mean (refills, `probe.rs`). Besides, the ratios within sums are in doubt by the part of an estimate's spread that
+//! a figure may mean (refills, `probe.rs`). Rounds of one run do not tell what another run gives: for that stands the spread of
+//! the class `measured`. Besides, the ratios within sums are in doubt by the part of an estimate's spread that
 //! figures of a kind do not share (as where `costs.scale` is fitted, what they have in common is known, their split is not). That
 //! is part of the spreads of the members, and of all figures that would come out otherwise with other ratios.
 //! A figure whose noise and misfit leave an interval as wide as an estimate's is refused and stays as it was.
@@ -137,6 +138,10 @@ const DEVIATION: f64 = 1.4826;
 const MEDIAN_ERROR: f64 = 1.2533;
 /// The part of an estimate's log-variance that it does not share with others of its kind (`machines/README.md`, Doubt).
 const OWN_PART: f64 = 0.5;
+/// The part of the greatest likeness of columns from which on they are about as like.
+const ABOUT_AS_LIKE: f64 = 0.9;
+/// By what factor the misfit may grow as two figures are joined.
+const MISFIT_GROWS: f64 = 1.2;
 /// The misfit with which candidates for a sum are compared: rows weigh about alike.
 const LEAST_MISFIT: f64 = 0.05;
 /// The relative error from which on a prediction says nothing.
@@ -288,7 +293,8 @@ pub fn estimate<E>(
             param.set(&mut taken, value);
         }
         let with = group.iter().filter(|other| **other != j).map(|other| params[free[*other]].path(machine)).collect();
-        let spread = own.hypot(splits[j]).hypot(meaning).exp();
+        let again = param.spread_of_measured(machine).ln();
+        let spread = own.hypot(splits[j]).hypot(meaning).hypot(again).exp();
         figures.push(FigureEstimate { param: *param, path, before_ns, ns: value, spread, with, standing });
     }
     let model_ns = predict(&taken)?;
@@ -403,7 +409,9 @@ impl Problem {
             let (factors, misfit) = self.balanced(&groups);
             let a = self.weighted(&groups, misfit);
             if groups.len() > 1 {
-                if let Some((a, b)) = self.vanished(&groups, &factors).or_else(|| self.traded(&groups, &a, &factors)) {
+                if let Some((a, b)) =
+                    self.vanished(&groups, &a, &factors).or_else(|| self.traded(&groups, &a, &factors, misfit))
+                {
                     join(&mut groups, a, b);
                     continue;
                 }
@@ -412,31 +420,36 @@ impl Problem {
         }
     }
 
-    /// A figure that came out as 0, and that with which it can be joined at the least misfit.
-    fn vanished(&self, groups: &[Vec<usize>], factors: &[f64]) -> Option<(usize, usize)> {
+    /// A figure that came out as 0, and that with which it is joined: of those whose columns are about as like its own as the
+    /// likest, that with which the misfit is least.
+    fn vanished(&self, groups: &[Vec<usize>], a: &DMatrix<f64>, factors: &[f64]) -> Option<(usize, usize)> {
         let zero = factors.iter().position(|factor| *factor <= 1e-9)?;
-        let misfit = |other: usize| {
-            let mut joined = groups.to_vec();
-            join(&mut joined, zero, other);
-            self.factors(&joined, LEAST_MISFIT).1
-        };
-        let others = (0..factors.len()).filter(|other| *other != zero).map(|other| (other, misfit(other)));
-        others.reduce(|best, new| if new.1 < best.1 { new } else { best }).map(|(other, _)| (zero, other))
+        let others = || (0..factors.len()).filter(|other| *other != zero);
+        let alike = |g: usize| a.column(zero).dot(&a.column(g)) / (a.column(zero).norm() * a.column(g).norm());
+        let likest = others().map(alike).fold(0.0, f64::max);
+        let chi = |other: usize| self.factors(&joined(groups, zero, other), LEAST_MISFIT).1;
+        let candidates =
+            others().filter(|other| alike(*other) >= ABOUT_AS_LIKE * likest).map(|other| (other, chi(other)));
+        candidates.reduce(|best, new| if new.1 < best.1 { new } else { best }).map(|(other, _)| (zero, other))
     }
 
     /// The figure that is known worst, in units of its limit, although it would be known well if the others were; and that which
-    /// it is traded against.
-    fn traded(&self, groups: &[Vec<usize>], a: &DMatrix<f64>, factors: &[f64]) -> Option<(usize, usize)> {
+    /// it is traded against. None that cannot be joined without the rows being missed by more than now: it is not settled.
+    fn traded(&self, groups: &[Vec<usize>], a: &DMatrix<f64>, factors: &[f64], misfit: f64) -> Option<(usize, usize)> {
         let gram = a.transpose() * a;
         let covariance = Cholesky::new(gram.clone())?.inverse();
         let limit = |g: usize| self.limit_of(&groups[g]);
         let excess = |g: usize| covariance[(g, g)].sqrt() / factors[g] / limit(g);
         let alone = |g: usize| 1.0 / gram[(g, g)].sqrt() / factors[g];
-        let worst = (0..groups.len()).filter(|g| excess(*g) > 1.0 && alone(*g) <= limit(*g));
-        let worst = worst.reduce(|best, g| if excess(g) > excess(best) { g } else { best })?;
-        let correlation = |h: usize| covariance[(worst, h)] / (covariance[(worst, worst)] * covariance[(h, h)]).sqrt();
-        let others = (0..groups.len()).filter(|h| *h != worst);
-        others.reduce(|best, h| if correlation(h) < correlation(best) { h } else { best }).map(|h| (worst, h))
+        let mut bad: Vec<usize> = (0..groups.len()).filter(|g| excess(*g) > 1.0 && alone(*g) <= limit(*g)).collect();
+        bad.sort_by(|g, h| excess(*h).total_cmp(&excess(*g)));
+        bad.into_iter().find_map(|g| {
+            let correlation = |h: usize| covariance[(g, h)] / (covariance[(g, g)] * covariance[(h, h)]).sqrt();
+            let others = (0..groups.len()).filter(|h| *h != g);
+            let partner = others.reduce(|best, h| if correlation(h) < correlation(best) { h } else { best })?;
+            let then = self.balanced(&joined(groups, g, partner)).1;
+            (then <= misfit.max(LEAST_ERROR) * MISFIT_GROWS).then_some((g, partner))
+        })
     }
 
     /// The standard deviation of the logarithm of each factor over rounds drawn again.
@@ -552,6 +565,12 @@ fn join(groups: &mut Vec<Vec<usize>>, a: usize, b: usize) {
     groups[first].sort_unstable();
 }
 
+fn joined(groups: &[Vec<usize>], a: usize, b: usize) -> Vec<Vec<usize>> {
+    let mut groups = groups.to_vec();
+    join(&mut groups, a, b);
+    groups
+}
+
 /// Three digits, and whole from 100 on.
 fn rounded(ns: f64) -> f64 {
     let digits = if ns >= 100.0 {
@@ -653,7 +672,7 @@ mod tests {
         );
         assert_eq!((figure(&e, Syscall).ns, figure(&e, Futex).ns), (70.0, 130.0));
         assert_eq!(figure(&e, Futex).standing, Standing::Measured);
-        assert!(figure(&e, Futex).spread < 1.02, "{e:?}");
+        assert!(figure(&e, Futex).spread < 1.11, "{e:?}");
         assert_eq!(e.machine.costs.soft(Futex), 130.0);
         assert!(!e.figures.iter().any(|figure| figure.param == Param::Soft(Wakeup)), "nobody pays it");
     }
@@ -718,8 +737,8 @@ mod tests {
             &[&[(Syscall, 1.0)], both, both],
         );
         let call = figure(&e, Syscall);
-        assert!((call.ns - 70.0).abs() < 0.5 && call.spread < 1.02 && e.misfit > 0.1, "{e:?}");
-        assert!(figure(&e, Futex).spread > 1.1, "{e:?}");
+        assert!((call.ns - 70.0).abs() < 0.5 && call.spread < 1.11 && e.misfit > 0.1, "{e:?}");
+        assert!(figure(&e, Futex).spread > 1.15, "{e:?}");
     }
 
     /// 70 + 130 are the parts of 210: 5 % less. Of a whole with a part of its own nobody knows the sum.

@@ -1,6 +1,6 @@
 //! The figures that are estimated, as numbers of a machine and as places in its file.
 
-use fairground_machine::{Distance, Figure, Machine, SoftCost, Source};
+use fairground_machine::{Distance, Figure, Machine, SoftCost, Source, SourceClass};
 
 /// A figure of a machine file that is a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +134,16 @@ impl Param {
 
     /// The spread that an estimate of this figure has.
     pub fn spread_of_estimate(self, machine: &Machine) -> f64 {
-        let (path, source) = (self.path(machine), Source::Estimate(String::new()));
-        Figure { path, value: String::new(), source, spread: None }.doubt().spread
+        self.spread_by(machine, Source::Estimate(String::new()))
+    }
+
+    /// The spread of the class `measured`: by how much the same part differs when it is measured twice.
+    pub fn spread_of_measured(self, machine: &Machine) -> f64 {
+        self.spread_by(machine, Source::Published(SourceClass::Measured, String::new()))
+    }
+
+    fn spread_by(self, machine: &Machine, source: Source) -> f64 {
+        Figure { path: self.path(machine), value: String::new(), source, spread: None }.doubt().spread
     }
 }
 
@@ -151,7 +159,8 @@ mod tests {
             assert!(machine.figures.iter().any(|figure| figure.path == path), "{path}");
             param.set(&mut machine, 321.0);
             assert_eq!(param.ns(&machine), 321.0, "{path}");
-            assert!(param.spread_of_estimate(&machine) > 1.0, "{path}");
+            assert!(param.spread_of_estimate(&machine) > param.spread_of_measured(&machine), "{path}");
+            assert_eq!(param.spread_of_measured(&machine), 1.1, "{path}");
         }
         let caches = machine.caches.as_ref().unwrap().all.len();
         let shared = Param::Cache(caches - 1);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairground_fair::{Fair, Features, Options};
 use fairground_machine::Machine;
-use fairground_sim::{Config, Engine, Event, EventKind, MetricsObserver, Observer, SimError};
+use fairground_sim::{Config, Engine, Event, EventKind, MetricsObserver, Observer, SimError, SwitchState};
 
 use crate::design::{How, Play, Trial};
 use crate::MeasureError;
@@ -63,12 +63,13 @@ pub fn run(machine: &Machine, sched: &Features, name: &str, play: &Play) -> Resu
     })
 }
 
-/// Counts switches from threads.
+/// Counts switches from threads. The last of a thread is in nobody's account.
 struct SwitchesFrom(u64);
 
 impl Observer for SwitchesFrom {
     fn event(&mut self, event: &Event) {
-        self.0 += u64::from(matches!(event.kind, EventKind::Switch { prev: Some(_), .. }));
+        let EventKind::Switch { prev: Some(_), prev_state, .. } = event.kind else { return };
+        self.0 += u64::from(prev_state != SwitchState::Dead);
     }
 }
 
