@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use fairground_machine::{Caches, CpuId, CpuMask, Distance, Machine};
 use fairground_workload::{
-    Amount, Mark, Object, Op, Policy, ProgramBuilder, Report, SchedAttr, Score, Series, Since, Start, TaskSpec,
-    TimeUnit, Workload,
+    Amount, Mark, Object, Op, Policy, ProgramBuilder, Report, SchedAttr, Series, Since, Start, TaskSpec, TimeUnit,
+    Workload,
 };
 
 use crate::probe::Probe;
@@ -143,14 +143,10 @@ impl Play {
         objects.push(Object::Stamp);
         let series = self.steps.len();
         let task = |thread: &Thread| TaskSpec {
-            name: thread.name.into(),
             attr: attr(thread.policy),
             affinity: Some(CpuMask::single(thread.cpu)),
-            kthread_cpu: None,
-            group: None,
-            footprint_kib: 0,
             daemon: matches!(thread.role, Role::Beside(_)),
-            program: thread.role.program(batches, n, all, stamp),
+            ..TaskSpec::new(thread.name, 0, thread.role.program(batches, n, all, stamp))
         };
         let starts = self.threads.iter().enumerate().filter(|(_, thread)| !matches!(thread.role, Role::Child));
         let start = |(spec, thread): (usize, &Thread)| Start {
@@ -160,19 +156,11 @@ impl Play {
             process: thread.process,
         };
         Workload {
-            name: name.into(),
             objects,
-            object_names: Vec::new(),
             tasks: self.threads.iter().map(task).collect(),
-            groups: Vec::new(),
             start: starts.map(start).collect(),
-            irqs: Vec::new(),
-            frequency_caps: Vec::new(),
-            offline: Vec::new(),
-            duration_ns: None,
-            warmup_ns: 0,
-            score: Score::None,
             series: (0..series).map(batch_series).collect(),
+            ..Workload::empty(name)
         }
     }
 }
@@ -495,16 +483,8 @@ pub(crate) fn interpreter(here: CpuId, batches: u64, n: u64) -> Workload {
     });
     p.op(Op::Mark(Mark::End));
     let mut workload = play.workload("steps", batches, n);
-    workload.tasks = vec![TaskSpec {
-        name: "first".into(),
-        attr: attr(Policy::Batch),
-        affinity: Some(CpuMask::single(here)),
-        kthread_cpu: None,
-        group: None,
-        footprint_kib: 0,
-        daemon: false,
-        program: p.build(),
-    }];
+    let (attr, affinity) = (attr(Policy::Batch), Some(CpuMask::single(here)));
+    workload.tasks = vec![TaskSpec { attr, affinity, ..TaskSpec::new("first", 0, p.build()) }];
     workload.start = vec![Start { spec: 0, count: 1, cpu: here, process: 0 }];
     workload
 }

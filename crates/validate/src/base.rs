@@ -4,12 +4,10 @@
 //! marks and samples are read by `fairground play` and by the simulator. Working sets are stated, and `play` reads just
 //! those, so that no draw varies them.
 
-use std::sync::Arc;
-
 use fairground_machine::Machine;
 use fairground_workload::{
-    Amount, Mark, Object, Op, ProgramBuilder, Report, SchedAttr, Score, Series, Since, Start, TaskSpec, TimeUnit,
-    Workload, WorkloadError,
+    Amount, Mark, Object, Op, ProgramBuilder, Report, Score, Series, Since, Start, TaskSpec, TimeUnit, Workload,
+    WorkloadError,
 };
 
 const US: u64 = 1000;
@@ -60,34 +58,8 @@ impl Shape<'_> {
 
 /// A workload of nothing yet, of this length.
 fn blank(name: &str, duration_ns: u64) -> Workload {
-    Workload {
-        name: format!("validate-{name}"),
-        objects: Vec::new(),
-        object_names: Vec::new(),
-        tasks: Vec::new(),
-        groups: Vec::new(),
-        start: Vec::new(),
-        irqs: Vec::new(),
-        frequency_caps: Vec::new(),
-        offline: Vec::new(),
-        duration_ns: Some(duration_ns),
-        warmup_ns: WARMUP_NS,
-        score: Score::None,
-        series: Vec::new(),
-    }
-}
-
-fn task(name: &str, footprint_kib: u32, program: Arc<[Op]>) -> TaskSpec {
-    TaskSpec {
-        name: name.into(),
-        attr: SchedAttr::default(),
-        affinity: None,
-        kthread_cpu: None,
-        group: None,
-        footprint_kib,
-        daemon: false,
-        program,
-    }
+    let duration_ns = Some(duration_ns);
+    Workload { duration_ns, warmup_ns: WARMUP_NS, ..Workload::empty(&format!("validate-{name}")) }
 }
 
 /// A series in us of a clock of 1 ns, with its mean and these percentiles.
@@ -165,7 +137,7 @@ pub fn ping_pong(shape: &Shape, how: Messages) -> Workload {
         let footprint_kib = footprint_kib.max(MESSAGE_FOOTPRINT_KIB);
         for (i, (name, mut program)) in [("ping", ping), ("pong", pong)].into_iter().enumerate() {
             let process = if how.threads { 0 } else { 2 * pair + i as u32 };
-            start(&mut workload, task(name, footprint_kib, program.build()), process);
+            start(&mut workload, TaskSpec::new(name, footprint_kib, program.build()), process);
         }
     }
     workload
@@ -194,7 +166,7 @@ pub fn hogs(shape: &Shape, tasks: u32, footprint_kib: u32) -> Workload {
             p.op(Op::Mark(Mark::Op));
         });
         let name = if half == 0 { "first" } else { "second" };
-        start(&mut workload, task(name, footprint_kib.max(FOOTPRINT_KIB), p.build()), half);
+        start(&mut workload, TaskSpec::new(name, footprint_kib.max(FOOTPRINT_KIB), p.build()), half);
     }
     workload
 }
@@ -234,7 +206,7 @@ pub fn naps(shape: &Shape, how: Naps) -> Workload {
             p.op(Op::Sample { since: Since::Stamp(stamp), to: Report::Series(0) });
             p.op(Op::Run(Amount::fixed(how.work_us * US)));
         });
-        start(&mut workload, task("nap", FOOTPRINT_KIB, p.build()), 0);
+        start(&mut workload, TaskSpec::new("nap", FOOTPRINT_KIB, p.build()), 0);
     }
     add_hogs(&mut workload, how.hogs);
     workload
@@ -247,7 +219,7 @@ fn add_hogs(workload: &mut Workload, hogs: u32) {
         p.repeat(None, |p| {
             p.op(Op::Run(Amount::fixed(CHUNK_NS))).op(Op::Mark(Mark::Op));
         });
-        start(workload, task("hog", FOOTPRINT_KIB, p.build()), 1);
+        start(workload, TaskSpec::new("hog", FOOTPRINT_KIB, p.build()), 1);
     }
 }
 
@@ -259,7 +231,7 @@ pub fn beside_hogs(mut workload: Workload, hogs: u32) -> Workload {
         p.repeat(None, |p| {
             p.op(Op::Run(Amount::fixed(CHUNK_NS)));
         });
-        let hog = TaskSpec { daemon: true, ..task("hog", FOOTPRINT_KIB, p.build()) };
+        let hog = TaskSpec { daemon: true, ..TaskSpec::new("hog", FOOTPRINT_KIB, p.build()) };
         start(&mut workload, hog, process);
     }
     workload
@@ -301,7 +273,7 @@ pub fn frames(shape: &Shape) -> Workload {
         p.op(Op::Sample { since: Since::Stamp(begun), to: Report::Series(0) });
     });
     for (name, mut program) in [("stage-1", first), ("stage-2", second), ("stage-3", third)] {
-        start(&mut workload, task(name, FOOTPRINT_KIB, program.build()), 0);
+        start(&mut workload, TaskSpec::new(name, FOOTPRINT_KIB, program.build()), 0);
     }
     workload
 }

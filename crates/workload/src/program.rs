@@ -196,7 +196,42 @@ pub struct TaskSpec {
     pub program: Arc<[Op]>,
 }
 
+impl Workload {
+    /// A workload of nothing yet, that ends when all threads have and has no score.
+    pub fn empty(name: &str) -> Workload {
+        Workload {
+            name: name.into(),
+            objects: Vec::new(),
+            object_names: Vec::new(),
+            tasks: Vec::new(),
+            groups: Vec::new(),
+            start: Vec::new(),
+            irqs: Vec::new(),
+            frequency_caps: Vec::new(),
+            offline: Vec::new(),
+            duration_ns: None,
+            warmup_ns: 0,
+            score: Score::None,
+            series: Vec::new(),
+        }
+    }
+}
+
 impl TaskSpec {
+    /// A thread of policy other and nice 0 that may use all CPUs, is in no group, and keeps the run alive.
+    pub fn new(name: &str, footprint_kib: u32, program: Arc<[Op]>) -> TaskSpec {
+        TaskSpec {
+            name: name.into(),
+            attr: SchedAttr::default(),
+            affinity: None,
+            kthread_cpu: None,
+            group: None,
+            footprint_kib,
+            daemon: false,
+            program,
+        }
+    }
+
     /// Whether its program is a recorded one.
     pub fn is_recorded(&self) -> bool {
         self.program.first() == Some(&Op::Recorded)

@@ -90,7 +90,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let periodic = options.is_given("periodic");
     let (threads, steps) = if periodic { (given, loops) } else { (1, loops * u64::from(given)) };
     let sleep = periodic.then(|| Amount::fixed(options.ns("arrival", NS_PER_US)));
-    let task = |program| parts::task("adrestia", FOOTPRINT_KIB, program);
+    let task = |program| TaskSpec::new("adrestia", FOOTPRINT_KIB, program);
     let mut objects = vec![Object::Tally { series: LATENCY }];
     objects.extend((0..threads).flat_map(|_| [Object::Stamp, parts::PIPE, parts::PIPE]));
     let mut tasks = vec![task(main(threads, steps, sleep))];

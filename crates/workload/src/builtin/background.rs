@@ -39,7 +39,7 @@ pub(super) fn add(options: &Options, cpu: fairground_machine::CpuId, workload: &
             p.op(Op::Run(parts::varied(work_ns)));
             p.op(Op::TimerWait { timer, period_ns, relative: true });
         });
-        let task = parts::task(&format!("background-{number}"), SERVICE_KIB, p.build());
+        let task = TaskSpec::new(&format!("background-{number}"), SERVICE_KIB, p.build());
         workload.start.push(Start { spec: workload.tasks.len() as SpecId, count: 1, cpu, process: 0 });
         workload.tasks.push(TaskSpec { daemon: true, ..task });
     }

@@ -106,7 +106,7 @@ const CLIENT: SpecId = 1;
 fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let clients = options.int("clients") as u32;
     let duration_ns = options.ns("duration", NS_PER_S);
-    let task = |name: &str, program| parts::task(name, FOOTPRINT_KIB, program);
+    let task = |name: &str, program| TaskSpec::new(name, FOOTPRINT_KIB, program);
     let lock = if options.is_given("ticket") { Object::Ticket } else { Object::KernelMutex };
     Ok(Workload {
         objects: vec![lock, Object::Semaphore { value: 0 }, Object::Futex { value: 0 }],

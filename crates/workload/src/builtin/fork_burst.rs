@@ -97,7 +97,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         permilles: permilles.into(),
         deadlines: Vec::new(),
     };
-    let task = |name: &str, program| parts::task(name, FOOTPRINT_KIB, program);
+    let task = |name: &str, program| TaskSpec::new(name, FOOTPRINT_KIB, program);
     Ok(Workload {
         objects: vec![Object::Stamp],
         tasks: vec![task("fork-burst", main(options)), task("fork-child", child(options))],

@@ -188,21 +188,21 @@ const FIRST_COPY: SpecId = FIRST_OTHER + OTHERS.len() as SpecId;
 fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let requests = Requests::from_options(options);
     let part_ns = (options.ns("work", NS_PER_MS) / options.int("scale") as u64).max(1);
-    let daemon = |name, attr, program| TaskSpec { attr, daemon: true, ..parts::task(name, APP_KIB, program) };
+    let daemon = |name, attr, program| TaskSpec { attr, daemon: true, ..TaskSpec::new(name, APP_KIB, program) };
     let plain = SchedAttr::default();
     let mut tasks = vec![
-        parts::task("labs.geekbench5", APP_KIB, app(options, &requests)),
+        TaskSpec::new("labs.geekbench5", APP_KIB, app(options, &requests)),
         daemon("RenderThread", plain, render_thread(&requests)),
         daemon("hwuiTask0", plain, hwui_task(&requests, 0)),
         daemon("hwuiTask1", plain, hwui_task(&requests, 1)),
-        TaskSpec { attr: requests.async_task(), ..parts::task("AsyncTask #1", APP_KIB, runner(options)) },
+        TaskSpec { attr: requests.async_task(), ..TaskSpec::new("AsyncTask #1", APP_KIB, runner(options)) },
     ];
     for (wake, (name, wakes)) in (TO_OTHERS..).zip(OTHERS) {
         tasks.push(daemon(name, requests.steady(), background_thread(wake, wakes)));
     }
     for phase in 0..phases() {
         let program = copy(part_ns, (!options.is_given("until-last")).then_some(phase));
-        tasks.push(TaskSpec { attr: requests.async_task(), ..parts::task("AsyncTask #1", COPY_KIB, program) });
+        tasks.push(TaskSpec { attr: requests.async_task(), ..TaskSpec::new("AsyncTask #1", COPY_KIB, program) });
     }
     if plain_copies(options) > 0 {
         let plain: Vec<TaskSpec> =

@@ -153,7 +153,7 @@ impl Shape {
 
     /// Main, then group by group the receivers, one template each, and the template of all senders.
     fn tasks(&self, name: &str) -> Vec<TaskSpec> {
-        let task = |role: &str, program| parts::task(&format!("{name}{role}"), FOOTPRINT_KIB, program);
+        let task = |role: &str, program| TaskSpec::new(&format!("{name}{role}"), FOOTPRINT_KIB, program);
         let mut tasks = vec![task("", self.main())];
         for group in 0..self.groups {
             let first = CHANNELS + group * self.fds;

@@ -166,11 +166,11 @@ struct FrameSequence {
 
 fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let (course, requests) = (FrameSequence::from_options(options), Requests::from_options(options));
-    let app = |name, attr, program| TaskSpec { attr, daemon: true, ..parts::task(name, APP_KIB, program) };
-    let service = |name, program| TaskSpec { daemon: true, ..parts::task(name, SERVICE_KIB, program) };
+    let app = |name, attr, program| TaskSpec { attr, daemon: true, ..TaskSpec::new(name, APP_KIB, program) };
+    let service = |name, program| TaskSpec { daemon: true, ..TaskSpec::new(name, SERVICE_KIB, program) };
     let (plain, steady) = (SchedAttr::default(), requests.steady());
     let tasks = vec![
-        parts::task("droid.benchmark", APP_KIB, first_thread(&course, &requests)),
+        TaskSpec::new("droid.benchmark", APP_KIB, first_thread(&course, &requests)),
         service("surfaceflinger", flinger(&course)),
         service("composer", served(&course, TO_COMPOSER)),
         service("TimerDispatch", dispatcher(&course)),

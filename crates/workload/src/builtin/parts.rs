@@ -1,7 +1,5 @@
 //! Building blocks of the built-in workloads.
 
-use std::sync::Arc;
-
 use crate::options::{OptionInfo, OptionKind, Options};
 use crate::program::*;
 
@@ -30,34 +28,7 @@ pub(super) fn varied(ns: u64) -> Amount {
     Amount { base: ns - ns / 5, jitter: ns / 5 * 2 }
 }
 
-/// A workload of nothing yet, that ends when all threads have.
+/// A workload of nothing yet, with the name that was typed.
 pub(super) fn blank(options: &Options) -> Workload {
-    Workload {
-        name: options.full_name(),
-        objects: Vec::new(),
-        object_names: Vec::new(),
-        tasks: Vec::new(),
-        groups: Vec::new(),
-        start: Vec::new(),
-        irqs: Vec::new(),
-        frequency_caps: Vec::new(),
-        offline: Vec::new(),
-        duration_ns: None,
-        warmup_ns: 0,
-        score: Score::None,
-        series: Vec::new(),
-    }
-}
-
-pub(super) fn task(name: &str, footprint_kib: u32, program: Arc<[Op]>) -> TaskSpec {
-    TaskSpec {
-        name: name.into(),
-        attr: SchedAttr::default(),
-        affinity: None,
-        kthread_cpu: None,
-        group: None,
-        footprint_kib,
-        daemon: false,
-        program,
-    }
+    Workload::empty(&options.full_name())
 }

@@ -112,7 +112,7 @@ fn program(options: &Options, period_ns: u64) -> Arc<[Op]> {
 fn spec(options: &Options, index: u32, program: &Arc<[Op]>) -> TaskSpec {
     TaskSpec {
         attr: SchedAttr { nice: options.int("nice") as i8, ..SchedAttr::default() },
-        ..parts::task(&format!("periodic-{index}"), FOOTPRINT_KIB, Arc::clone(program))
+        ..TaskSpec::new(&format!("periodic-{index}"), FOOTPRINT_KIB, Arc::clone(program))
     }
 }
 

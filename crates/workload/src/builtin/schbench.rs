@@ -78,7 +78,7 @@ const LATENCY: SeriesId = 0;
 
 fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let (messengers, workers) = (options.int("message-threads") as u32, options.int("threads") as u32);
-    let task = |name: &str, program| parts::task(name, FOOTPRINT_KIB, program);
+    let task = |name: &str, program| TaskSpec::new(name, FOOTPRINT_KIB, program);
     let mut tasks = vec![task("schbench", main(messengers))];
     for roster in 0..messengers {
         let worker = tasks.len() as SpecId + 1;

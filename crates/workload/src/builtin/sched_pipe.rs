@@ -91,7 +91,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
 }
 
 fn task(name: &str, program: Arc<[Op]>) -> TaskSpec {
-    parts::task(name, FOOTPRINT_KIB, program)
+    TaskSpec::new(name, FOOTPRINT_KIB, program)
 }
 
 fn main_of_threads() -> Arc<[Op]> {

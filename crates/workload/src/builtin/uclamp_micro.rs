@@ -192,7 +192,7 @@ impl Case {
         p.op(Op::Sleep(Amount { base: 0, jitter: self.period_ns - 1 }));
         p.repeat(None, |p| body(self, p, stamp));
         let program: Arc<[Op]> = p.build();
-        self.tasks.push(TaskSpec { attr, ..parts::task(name, FOOTPRINT_KIB, program) });
+        self.tasks.push(TaskSpec { attr, ..TaskSpec::new(name, FOOTPRINT_KIB, program) });
     }
 
     /// A piece of work, timed.
