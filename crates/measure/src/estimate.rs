@@ -594,7 +594,7 @@ fn quantile(values: &[f64], part: f64) -> f64 {
     }
 }
 
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 

@@ -15,6 +15,8 @@ use std::time::Instant;
 use fairground_machine::{CpuId, CpuMask};
 use fairground_play::set_affinity;
 
+use crate::estimate::median;
+
 /// Bytes of a cache line, and lines of a KiB.
 const LINE: usize = 64;
 const LINES_PER_KIB: f64 = 16.0;
@@ -118,7 +120,7 @@ impl Probe {
         match *self {
             Probe::Call { cpu } => {
                 bind(cpu)?;
-                Ok(Reading::exact(median((0..BATCHES).map(|_| call_ns()).collect())))
+                Ok(Reading::exact(median(&(0..BATCHES).map(|_| call_ns()).collect::<Vec<_>>())))
             }
             Probe::LineOwned { from, to } => Ok(Reading::exact(passed_ns(from, to, Lines::take_all)?)),
             Probe::LineRead { from, to } => Ok(Reading::exact(passed_ns(from, to, Lines::read_dependent)?)),
@@ -128,7 +130,7 @@ impl Probe {
                 let mut at = lines.read_independent(0, lines.len());
                 let mut walk = |read: fn(&Lines, usize, usize) -> usize| {
                     let times = (0..WALKS).map(|_| timed(|| at = read(&lines, at, WALK)) / WALK as f64);
-                    LINES_PER_KIB * median(times.collect())
+                    LINES_PER_KIB * median(&times.collect::<Vec<_>>())
                 };
                 Ok(Reading::between(walk(Lines::read_independent), walk(Lines::read_dependent)))
             }
@@ -143,7 +145,7 @@ impl Probe {
                         bind(to)?;
                         times.push(timed(|| _ = black_box(read(&lines, 0, lines.len()))) / lines.len() as f64);
                     }
-                    Ok(LINES_PER_KIB * median(times))
+                    Ok(LINES_PER_KIB * median(&times))
                 };
                 Ok(Reading::between(moved(Lines::read_independent)?, moved(Lines::read_dependent)?))
             }
@@ -176,18 +178,13 @@ fn passed_ns(from: CpuId, to: CpuId, visit: fn(&Lines, usize, usize) -> usize) -
         let near = timed(|| _ = black_box(visit(&lines, 0, PASSED)));
         times.push((far - near) / PASSED as f64);
     }
-    Ok(median(times).max(0.0))
+    Ok(median(&times).max(0.0))
 }
 
 fn timed(work: impl FnOnce()) -> f64 {
     let begin = Instant::now();
     work();
     begin.elapsed().as_nanos() as f64
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// Cache lines of zeros, a power of two of them, one beside the other.

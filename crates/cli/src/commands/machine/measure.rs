@@ -11,6 +11,7 @@ use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineS
 use fairground_measure::{
     check_arrangement, measure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule, Standing,
 };
+use fairground_validate::report::date;
 use serde_json::{json, Value};
 
 use crate::commands::calibrate::NotAFile;
@@ -114,18 +115,6 @@ impl Measure {
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     run_failed(format!("cannot write {}: {error}", path.display()))
-}
-
-/// The day of a time since 1970, s: 2026-11-26. Years of the proleptic Gregorian calendar, in eras of 400 years that begin in
-/// March, so that the leap day is the last of its year.
-fn date(seconds: u64) -> String {
-    let days = seconds / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
-    format!("{:04}-{month:02}-{day:02}", era * 400 + year + u64::from(month <= 2))
 }
 
 /// What was measured, as text or JSON.
@@ -291,24 +280,5 @@ impl Report<'_> {
             "made_by": made_by(),
         });
         format!("{document:#}\n")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn days_are_of_the_calendar() {
-        let expected = [
-            (0, "1970-01-01"),
-            (951_782_400, "2000-02-29"),
-            (951_868_800, "2000-03-01"),
-            (1_764_115_199, "2025-11-25"),
-            (4_107_542_400, "2100-03-01"),
-        ];
-        for (seconds, day) in expected {
-            assert_eq!(date(seconds), day);
-        }
     }
 }
