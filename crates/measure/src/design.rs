@@ -345,8 +345,8 @@ impl Design {
     fn births(&mut self) {
         for (name, thread) in [("process: fork, exit, wait", false), ("thread: create, exit, join", true)] {
             let body = vec![Op::Spawn { spec: 1, count: 1, thread }, Op::WaitChildren];
-            let of = |name, role| Thread { name, policy: Policy::Batch, cpu: self.here, process: 0, role };
-            let threads = vec![of("first", Role::Measures(vec![body])), of("child", Role::Child)];
+            let batch_thread = |name, role| Thread { name, policy: Policy::Batch, cpu: self.here, process: 0, role };
+            let threads = vec![batch_thread("first", Role::Measures(vec![body])), batch_thread("child", Role::Child)];
             self.pair(name, Vec::new(), threads, 3, false);
         }
     }
@@ -354,10 +354,11 @@ impl Design {
     /// Two threads on this CPU.
     fn turns(&mut self) {
         for (name, processes) in [("yield to a thread", false), ("yield to a process", true)] {
-            let of = |name, process, role| Thread { name, policy: Policy::Batch, cpu: self.here, process, role };
+            let batch_thread =
+                |name, process, role| Thread { name, policy: Policy::Batch, cpu: self.here, process, role };
             let threads = vec![
-                of("first", 0, Role::Measures(vec![vec![Op::Yield]])),
-                of("second", u32::from(processes), Role::Beside(vec![Op::Yield])),
+                batch_thread("first", 0, Role::Measures(vec![vec![Op::Yield]])),
+                batch_thread("second", u32::from(processes), Role::Beside(vec![Op::Yield])),
             ];
             self.pair(name, Vec::new(), threads, 4, false);
         }
@@ -497,7 +498,7 @@ fn call() -> Param {
 mod tests {
     use super::*;
 
-    fn of(machine: &Machine) -> Vec<Trial> {
+    fn trials_here(machine: &Machine) -> Vec<Trial> {
         design(machine, &Places::choose(machine, &machine.all_cpus()).unwrap())
     }
 
@@ -505,7 +506,7 @@ mod tests {
     fn every_workload_of_every_preset_is_one_that_runs() {
         for name in fairground_machine::presets() {
             let machine = Machine::preset(name).unwrap();
-            for trial in of(&machine) {
+            for trial in trials_here(&machine) {
                 if let How::Workload(play) = &trial.how {
                     let workload = play.workload(&trial.name, 3, play.batch.unwrap_or(5));
                     workload.validate(&machine).unwrap_or_else(|e| panic!("{name}, {}: {e}", trial.name));
@@ -517,7 +518,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let trials = of(&Machine::preset("kunpeng920").unwrap());
+        let trials = trials_here(&Machine::preset("kunpeng920").unwrap());
         let mut names: Vec<&str> = trials.iter().flat_map(|trial| &trial.rows).map(|row| &*row.name).collect();
         let all = names.len();
         names.sort_unstable();
@@ -539,7 +540,7 @@ mod tests {
     /// With several idle states, what wakes CPUs from them is left out.
     #[test]
     fn idle_cpus_are_measured_where_they_idle_one_way() {
-        let idle = |machine: &Machine| of(machine).iter().filter(|trial| trial.name.ends_with("idle")).count();
+        let idle = |machine: &Machine| trials_here(machine).iter().filter(|trial| trial.name.ends_with("idle")).count();
         let mut machine = Machine::symmetric(2);
         assert_eq!(idle(&machine), 4, "a sleep, and three kinds of messages");
         let deeper =

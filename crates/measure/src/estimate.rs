@@ -42,7 +42,7 @@ pub struct Series {
 /// How a figure came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is measured.
+    /// The trials tell it apart from all others.
     Measured,
     /// It is part of a sum that is measured, and keeps its ratio to the other parts.
     PartOfSum,
@@ -55,7 +55,7 @@ pub enum Standing {
 /// A figure, before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureEstimate {
-    /// Which.
+    /// What of the machine it is.
     pub param: Param,
     /// Its path in the file.
     pub path: String,
@@ -74,7 +74,7 @@ pub struct FigureEstimate {
 /// A row: measured time per operation, and what the model says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowFit {
-    /// Its name.
+    /// Name of the operation, as its trial has it.
     pub name: String,
     /// Median over rounds, ns.
     pub ns: f64,

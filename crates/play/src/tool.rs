@@ -28,7 +28,7 @@ pub enum ToolError {
     /// It is not installed.
     #[error("there is no program `{program}`")]
     Missing {
-        /// Its name.
+        /// Name of the program, which no folder of PATH has.
         program: &'static str,
     },
     /// It cannot be run or awaited.

@@ -261,7 +261,7 @@ fn sides_hash(intervention: &Intervention) -> String {
 /// Why an intervention has no rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Its name.
+    /// Name of the intervention, `KNOB/WORKLOAD`.
     pub intervention: String,
     /// Number of its cells.
     pub cells: usize,

@@ -56,7 +56,7 @@ struct NoOriginal {
 
 /// Who carries rounds out.
 enum Executor {
-    /// Our own threads.
+    /// Threads that carry out the steps of the workload.
     Player(Player),
     /// The tool that the workload repeats, on these CPUs.
     Tool(Box<Workload>, Original, CpuMask),

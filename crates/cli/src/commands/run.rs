@@ -91,7 +91,7 @@ pub struct Run {
     workers: WorkerOptions,
 }
 
-/// Reads a seed.
+/// Any number of 64 bits without sign.
 pub fn parse_seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected 0 to {}", u64::MAX))
 }

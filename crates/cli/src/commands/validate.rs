@@ -181,7 +181,6 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|s| (0.05..=10.0).contains(s)).ok_or_else(|| "expected 0.05 to 10".into())
 }
 
-/// Reads a share.
 fn parse_percent(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|pct| (0.0..=100.0).contains(pct)).ok_or_else(|| "expected 0 to 100".into())
 }
@@ -192,7 +191,7 @@ struct Setup {
     captured: Machine,
     machine: Machine,
     cpus: CpuMask,
-    /// The whole matrix.
+    /// Those that the rounds in `--out` may be of.
     all: Vec<Intervention>,
     /// What of it was asked for.
     chosen: Vec<Intervention>,

@@ -114,19 +114,11 @@ impl Recording {
         let started =
             |(spec, t): (usize, &Thread)| Some(Start { spec: spec as SpecId, count: 1, cpu: t.born_on?, process: 0 });
         Workload {
-            name: name.into(),
             objects: vec![Object::Semaphore { value: 0 }; self.threads.len()],
             object_names: self.threads.iter().map(|t| t.name.clone()).collect(),
             tasks: self.threads.iter().enumerate().map(|(i, t)| spec(i as ObjId, t)).collect(),
-            groups: Vec::new(),
             start: self.threads.iter().enumerate().filter_map(started).collect(),
-            irqs: Vec::new(),
-            frequency_caps: Vec::new(),
-            offline: Vec::new(),
-            duration_ns: None,
-            warmup_ns: 0,
-            score: Score::None,
-            series: Vec::new(),
+            ..Workload::empty(name)
         }
     }
 }
