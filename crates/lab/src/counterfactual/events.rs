@@ -197,7 +197,12 @@ impl Counterfactual<'_> {
             PrevState::Sleeping if prev.pid != 0 => self.threads.id(prev.pid).map(|id| (prev.pid, id)),
             _ => None,
         };
-        let to = self.next(cpu, next);
+        // Our traces have no thread of the stopper: it is what follows a thread that could go on, unless the CPU goes idle
+        // (the thread's group has used up its quota).
+        let to = match self.ours && next.pid == 0 && prev.pid != 0 && left == PrevState::Runnable {
+            true => SwitchTo::Stopper,
+            false => self.next(cpu, next),
+        };
         if let SwitchTo::Task(id) = to {
             self.unwoken(next.pid, id, cpu);
         }
@@ -325,6 +330,9 @@ impl Counterfactual<'_> {
     }
 
     fn idle(&mut self, cpu: CpuId, state: Option<u32>) {
+        if self.ours && state.is_some() && self.running[cpu as usize] == Running::Stopper {
+            self.take_cpu(cpu, None, Thread { comm: "swapper", pid: 0 }, SwitchTo::Idle);
+        }
         let states = self.machine.idle_states(cpu);
         let entered = state.and_then(|index| {
             let known = states.get((index as usize).min(states.len().checked_sub(1)?))?;
