@@ -119,7 +119,7 @@ fn a_group_that_sleeps_now_and_then_gets_what_it_asks_for_within_its_part() {
     let machine = Machine::symmetric(1);
     let cgroups = "\"/app\": { \"cpu.weight\": 100 }, \"/batch\": { \"cpu.weight\": 100 }";
     for preset in PRESETS {
-        let app = "\"app\": { \"instance\": 2, \"taskgroup\": \"/app\", \"loop\": -1, \"run\": 1000, \"timer\": { \"ref\": \"unique\", \"period\": 10000 } }";
+        let app = "\"app\": { \"instance\": 2, \"slack\": 0, \"taskgroup\": \"/app\", \"loop\": -1, \"run\": 1000, \"timer\": { \"ref\": \"unique\", \"period\": 10000 } }";
         let tasks = [app.to_owned(), hogs("batch", 20, "")].join(", ");
         let times = run(&machine, &read(&tasks, cgroups, &machine), preset).unwrap();
         let had = part(&times, 0..2);

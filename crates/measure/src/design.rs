@@ -145,6 +145,7 @@ impl Play {
         let task = |thread: &Thread| TaskSpec {
             attr: attr(thread.policy),
             affinity: Some(CpuMask::single(thread.cpu)),
+            timer_slack_ns: 0,
             daemon: matches!(thread.role, Role::Beside(_)),
             ..TaskSpec::new(thread.name, 0, thread.role.program(batches, n, all, stamp))
         };

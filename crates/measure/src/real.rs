@@ -53,14 +53,10 @@ pub struct Real {
     pub missing: Vec<String>,
     /// CPU time of what was played, ns.
     pub cpu_ns: u64,
-    /// Timer slack of the calling thread before.
-    slack: libc::c_int,
 }
 
 impl Real {
     /// Prepares the trials: each is played once, to learn how many operations make a batch.
-    ///
-    /// While this exists the calling thread, and what it plays, has a timer slack of 1 ns: the simulator has none.
     ///
     /// # Errors
     /// If nothing can be played at all, or `stop` is set.
@@ -70,10 +66,6 @@ impl Real {
         allowed: &CpuMask,
         stop: &AtomicBool,
     ) -> Result<Real, MeasureError> {
-        // SAFETY: of the calling thread.
-        let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
-        // SAFETY: as above.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         let interpreter = Player::new(crate::design::interpreter(here, BATCHES, EMPTY_ROUNDS), allowed, here, false)
             .map_err(|error| MeasureError::NothingPlays(error.to_string()))?;
         let mut real = Real {
@@ -84,7 +76,6 @@ impl Real {
             allowed: *allowed,
             missing: Vec::new(),
             cpu_ns: 0,
-            slack,
         };
         for trial in trials {
             if stop.load(Ordering::Relaxed) {
@@ -228,13 +219,6 @@ impl Real {
             values.sort_by(f64::total_cmp);
             values.get(values.len() / 2).copied().unwrap_or(0.0)
         })
-    }
-}
-
-impl Drop for Real {
-    fn drop(&mut self) {
-        // SAFETY: of the calling thread.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, self.slack) };
     }
 }
 

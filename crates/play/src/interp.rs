@@ -63,6 +63,8 @@ pub struct Birth {
     pub inherited: SchedAttr,
     /// CPUs of who creates it; `None`: unknown.
     pub inherited_cpus: Option<CpuMask>,
+    /// Timer slack of who creates it, ns.
+    pub inherited_slack_ns: u64,
     /// When that was, ns; `None`: it is one of the start, and waits to be let go.
     pub born_at: Option<u64>,
 }
@@ -70,7 +72,7 @@ pub struct Birth {
 impl Task {
     /// Makes the calling thread a thread of the workload, carries out its program and takes leave.
     pub fn live(birth: Birth) {
-        let Birth { world, spec, id, lineage, inherited, inherited_cpus, born_at } = birth;
+        let Birth { world, spec, id, lineage, inherited, inherited_cpus, inherited_slack_ns, born_at } = birth;
         let template = world.template(spec);
         let largest = template.program.iter().map(message_bytes).max().unwrap_or(0);
         let computes = template.program.iter().any(|op| matches!(op, Op::Run(_)));
@@ -95,6 +97,9 @@ impl Task {
         };
         if let Err(error) = task.settle_in(computes) {
             return world.fail(fault::STEP, &error, spec, u32::MAX);
+        }
+        if template.timer_slack_ns != inherited_slack_ns {
+            sys::set_timer_slack(template.timer_slack_ns);
         }
         task.born_at = born_at.unwrap_or_else(|| world.await_go());
         task.first_period = task.born_at;
@@ -384,7 +389,8 @@ impl Task {
         self.born += 1;
         let lineage = lineage_of_child(self.world.seed, self.lineage, self.born);
         let Some(birth) = self.world.birth(spec, lineage, self.attr, Some(sys::now())) else { return Ok(true) };
-        let birth = Birth { inherited_cpus: self.affinity, ..birth };
+        let inherited_slack_ns = self.world.template(self.spec).timer_slack_ns;
+        let birth = Birth { inherited_cpus: self.affinity, inherited_slack_ns, ..birth };
         if thread {
             let awaited = self.world.awaits_children(self.spec);
             let made = start_thread(birth, awaited)?;

@@ -149,8 +149,6 @@ pub struct RoundOptions {
 /// What a workload finds on this machine beside CPUs; nothing by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Timer slack of all threads (PR_SET_TIMERSLACK), ns, at least 1; `None`: that of the calling thread.
-    pub timer_slack_ns: Option<u64>,
     /// Whether its processes have a session of their own, which is what autogroup goes by.
     pub own_session: bool,
     /// For each task group of the workload, by its index, the files `cgroup.procs` of the cgroups that it stands for, one of each
@@ -190,7 +188,7 @@ impl Player {
         Player::within(workload, cpus, fastest, yes, Surroundings::default())
     }
 
-    /// As [`Self::new`], with timer slack and cgroups of the caller.
+    /// As [`Self::new`], with a session and cgroups of the caller's choice.
     ///
     /// # Errors
     /// As [`Self::new`].

@@ -191,7 +191,7 @@ impl Checker<'_> {
     fn dangers(&self) -> Result<(), Refusal> {
         let w = self.workload;
         let attrs = self.all_attrs();
-        if let Some((label, _)) = attrs.iter().find(|(_, attr)| sys::is_real_time(attr.policy)) {
+        if let Some((label, _)) = attrs.iter().find(|(_, attr)| attr.policy.is_rt()) {
             return Err(self.ask_twice(format!("{label} has a real-time policy")));
         }
         // Those that would create each other without end were refused when the workload was read.

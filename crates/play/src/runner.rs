@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_sim::lineage_of_start;
-use fairground_workload::{Mark, Op, Policy, SchedAttr, TaskSpec, Workload};
+use fairground_workload::{Mark, Op, Policy, SchedAttr, TaskSpec, Workload, TIMER_SLACK_NS};
 
 use crate::interp::{exit_thread, start_thread, Birth, Task};
 use crate::shared::{end, fault};
@@ -126,11 +126,8 @@ fn supervise(world: &'static World, limit_ns: u64, count: bool, parent: libc::pi
             return;
         }
     }
-    if let Some(ns) = world.timer_slack_ns {
-        // All that this process creates inherit it.
-        // SAFETY: no pointers.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) };
-    }
+    // The processes of the start inherit it.
+    sys::set_timer_slack(TIMER_SLACK_NS);
     if count && world.count_migrations().is_ok() {
         world.shared.control().counts_migrations.store(1, Ordering::Release);
     }
@@ -311,8 +308,8 @@ fn watch(world: &World, threads: u32, limit_ns: u64) {
 
 /// Where threads may be real-time ones, the supervisor is of a higher priority: it ends them also if they take all CPUs.
 fn outrank(workload: &Workload) {
-    let asks = |op: &Op| matches!(op, Op::SetAttr(attr) if sys::is_real_time(attr.policy));
-    let real_time = |task: &TaskSpec| sys::is_real_time(task.attr.policy) || task.program.iter().any(asks);
+    let asks = |op: &Op| matches!(op, Op::SetAttr(attr) if attr.policy.is_rt());
+    let real_time = |task: &TaskSpec| task.attr.policy.is_rt() || task.program.iter().any(asks);
     if workload.tasks.iter().any(real_time) {
         // Whoever may not do this relies on the kernel's throttling of real-time threads.
         let highest = SchedAttr { policy: Policy::Fifo, rt_priority: 99, ..SchedAttr::default() };

@@ -115,14 +115,15 @@ fn policy_number(policy: Policy) -> u32 {
     }) as u32
 }
 
-/// Whether a policy is one of the real-time class.
-pub fn is_real_time(policy: Policy) -> bool {
-    matches!(policy, Policy::Fifo | Policy::Rr)
+/// Gives the calling thread this timer slack, at least 1 ns: the system call takes 0 for the thread's default.
+pub fn set_timer_slack(ns: u64) {
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns.max(1) as libc::c_ulong, 0, 0, 0) };
 }
 
 /// Gives the calling thread these attributes. `clamps`: also its utilisation clamps, which a kernel may not have.
 pub fn set_attr(attr: &SchedAttr, clamps: bool) -> io::Result<()> {
-    let fair = !is_real_time(attr.policy);
+    let fair = !attr.policy.is_rt();
     let flags = if clamps { libc::SCHED_FLAG_UTIL_CLAMP as u64 } else { 0 };
     let raw = RawAttr {
         size: if clamps { SIZE_WITH_CLAMPS } else { SIZE_WITHOUT_CLAMPS },

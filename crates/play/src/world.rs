@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::Arc;
 
 use fairground_machine::CpuMask;
-use fairground_workload::{GroupId, Object, Op, SchedAttr, SeriesId, SpecId, TaskSpec, Workload};
+use fairground_workload::{GroupId, Object, Op, SchedAttr, SeriesId, SpecId, TaskSpec, Workload, TIMER_SLACK_NS};
 
 use crate::calibrate::Calibration;
 use crate::interp::Birth;
@@ -45,8 +45,6 @@ pub struct World {
     awaits: Vec<bool>,
     /// Counter of migrations; -1: none.
     counter: AtomicI32,
-    /// Timer slack of all threads, ns; `None`: it stays as it is.
-    pub timer_slack_ns: Option<u64>,
     /// Whether its processes have a session of their own.
     pub own_session: bool,
     /// By task group: what its members are written to. Opened by the caller, whose rights count.
@@ -104,7 +102,6 @@ impl World {
             channels: Vec::new(),
             awaits,
             counter: AtomicI32::new(-1),
-            timer_slack_ns: surroundings.timer_slack_ns,
             own_session: surroundings.own_session,
             groups,
         };
@@ -181,7 +178,16 @@ impl World {
         if !self.template(spec).daemon {
             self.shared.control().vital.fetch_add(1, Ordering::AcqRel);
         }
-        Some(Birth { world: self, spec, id, lineage, inherited, inherited_cpus: None, born_at })
+        Some(Birth {
+            world: self,
+            spec,
+            id,
+            lineage,
+            inherited,
+            inherited_cpus: None,
+            inherited_slack_ns: TIMER_SLACK_NS,
+            born_at,
+        })
     }
 
     /// Ends the round as failed.

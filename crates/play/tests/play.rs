@@ -361,7 +361,7 @@ fn processes_of_a_group_join_the_cgroup_that_stands_for_it() {
     let refused = Player::new(workload.clone(), &cpus, fastest, false);
     assert!(matches!(refused, Err(CannotPlay::Refused(_))), "nothing stands for it");
     let groups = vec![vec![members.clone()]];
-    let surroundings = Surroundings { timer_slack_ns: Some(1), own_session: true, groups };
+    let surroundings = Surroundings { own_session: true, groups };
     let player = Player::within(workload.clone(), &cpus, fastest, false, surroundings.clone()).unwrap();
     let options = RoundOptions { seed: 1, limit: LIMIT, count_migrations: false };
     let round = player.round(&options, &AtomicBool::new(false)).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fairground_machine::{
     Cluster, Costs, CpuId, CpuMask, Distance, FreqDomain, IdleScope, IdleState, Machine, Opp, SoftCost,
 };
-use fairground_workload::{GroupClamp, Object, Op, SchedAttr, Score, Start, TaskSpec, Workload};
+use fairground_workload::{GroupClamp, Object, Op, Score, Start, TaskSpec, Workload};
 
 use crate::{
     Change, Decision, DecisionKind, Env, Hotplug, IdleView, Ipi, MigrateCause, Pick, Reason, Rule, Scheduler, TaskId,
@@ -279,18 +279,9 @@ pub fn with_costs(mut machine: Machine) -> Machine {
     machine
 }
 
-/// A thread template with default attributes.
+/// A thread template with default attributes but for its timer slack: it has none, so its sleeps end when it says.
 pub fn spec(name: &str, program: Vec<Op>) -> TaskSpec {
-    TaskSpec {
-        name: name.into(),
-        attr: SchedAttr::default(),
-        affinity: None,
-        kthread_cpu: None,
-        group: None,
-        footprint_kib: 0,
-        daemon: false,
-        program: program.into(),
-    }
+    TaskSpec { timer_slack_ns: 0, ..TaskSpec::new(name, 0, program.into()) }
 }
 
 /// One thread of each template, started from CPU 0 in order.

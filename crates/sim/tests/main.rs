@@ -14,4 +14,5 @@ mod properties;
 mod recorded;
 mod scenarios;
 mod spread;
+mod timer_slack;
 mod warmth;

@@ -99,8 +99,6 @@ pub enum SystemSetting {
 pub struct Side {
     /// What runs.
     pub workload: Workload,
-    /// Timer slack of all its threads, ns; `None`: the system's, 50 us unless changed.
-    pub slack_ns: Option<u64>,
     /// What is changed on the machine while it runs.
     pub system: Vec<SystemSetting>,
     /// Threads that never sleep, which compete with it from another session; nothing is measured of them.
@@ -109,7 +107,7 @@ pub struct Side {
 
 impl From<Workload> for Side {
     fn from(workload: Workload) -> Side {
-        Side { workload, slack_ns: None, system: Vec::new(), rivals: 0 }
+        Side { workload, system: Vec::new(), rivals: 0 }
     }
 }
 
@@ -147,7 +145,7 @@ impl Side {
     fn policy(self, named: Named, policy: Policy) -> Side {
         self.with_attr(named, |attr| {
             attr.policy = policy;
-            attr.rt_priority = u8::from(matches!(policy, Policy::Fifo | Policy::Rr));
+            attr.rt_priority = u8::from(policy.is_rt());
         })
     }
 
@@ -155,8 +153,9 @@ impl Side {
         self.with_attr(named, |attr| attr.slice_ns = us * 1000)
     }
 
-    fn slack_us(self, us: u64) -> Side {
-        Side { slack_ns: Some(us * 1000), ..self }
+    fn slack_us(mut self, us: u64) -> Side {
+        self.tasks(ALL, |task| task.timer_slack_ns = us * 1000);
+        self
     }
 
     /// These threads, whole processes, in a cgroup with these files of the cpu controller, named as in cgroup v2.
@@ -209,7 +208,7 @@ impl Side {
 
     /// Whether a setting has no counterpart in the simulator, which then predicts no change.
     pub fn is_beyond_model(&self) -> bool {
-        self.slack_ns.is_some() || self.system.iter().any(|setting| matches!(setting, SystemSetting::Debugfs { .. }))
+        self.system.iter().any(|setting| matches!(setting, SystemSetting::Debugfs { .. }))
     }
 }
 

@@ -466,11 +466,11 @@ mod tests {
             metric: "first_mean_us".into(),
             measured: vec![(400.0, 400.0 * measured); 8],
             predicted: (0..19).map(|d| (200.0, 200.0 * predicted + f64::from(d))).collect(),
-            beyond_model: knob == "timer-slack",
+            beyond_model: knob == "base-slice",
         };
         let cells = [
             input(Family::Knob, "nice-half", 0.5, 0.48),
-            input(Family::Knob, "timer-slack", 0.9, 1.0),
+            input(Family::Knob, "base-slice", 0.9, 1.0),
             input(Family::Choice, "tasks", 1.5, 3.0),
         ];
         let cells: Vec<Cell> = cells.iter().map(|input| Cell::new(input).unwrap()).collect();
@@ -523,7 +523,7 @@ mod tests {
         let text = validation().text();
         let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{text}"));
         assert!(line("nice-half/").contains("400 -> 200") && line("nice-half/").contains("0.50*"));
-        assert!(line("timer-slack/").contains("(not modelled)"));
+        assert!(line("base-slice/").contains("(not modelled)"));
         // Base is off by 2; test by 200 / 105 and 360 / 209. Of the knobs the medians in logs are 1.95 and 1.86.
         assert!(line("level off by").contains("1.90"), "{text}");
         assert!(line("not played").contains("cpus-offline/hogs (2): no & reason"));

@@ -251,9 +251,7 @@ fn read_rounds(path: &Path, bytes: &[u8], head: &Head) -> Result<Option<Vec<Pair
 
 /// A hash of what both sides do.
 fn sides_hash(intervention: &Intervention) -> String {
-    let side = |side: &Side| {
-        format!("{} {:?} {:?} {}", workload_hash(&side.workload), side.slack_ns, side.system, side.rivals)
-    };
+    let side = |side: &Side| format!("{} {:?} {}", workload_hash(&side.workload), side.system, side.rivals);
     let both = format!("{} / {}", side(&intervention.base), side(&intervention.test));
     format!("{:016x}", xxhash_rust::xxh3::xxh3_64(both.as_bytes()))
 }
@@ -447,7 +445,7 @@ impl SidePlayer {
         };
         let alone = Surroundings { own_session, ..Surroundings::default() };
         let rivals = own_session.then(|| player(rivals(side.rivals), alone)).transpose()?;
-        let surroundings = Surroundings { timer_slack_ns: side.slack_ns, own_session, groups: members };
+        let surroundings = Surroundings { own_session, groups: members };
         Ok(SidePlayer { player: player(side.workload.clone(), surroundings)?, rivals, groups })
     }
 
@@ -540,7 +538,7 @@ mod tests {
         let mut file = RoundsFile::open(dir.path(), &head("6.18")).unwrap();
         file.add(pair(&all[0], 0)).unwrap();
         assert_eq!((file.of(&all[0]).count(), file.stale(&all)), (1, 0));
-        all[0].test.slack_ns = Some(1);
+        all[0].test.workload.tasks[0].timer_slack_ns = 1;
         assert_eq!((file.of(&all[0]).count(), file.stale(&all)), (0, 1));
     }
 

@@ -190,6 +190,9 @@ pub struct TaskSpec {
     pub group: Option<GroupId>,
     /// Working set that a migration must refill, KiB.
     pub footprint_kib: u32,
+    /// How much later than asked its sleeps may end, ns: timer slack, as PR_SET_TIMERSLACK sets it; 0: not at all. Threads of a
+    /// real-time class have none, whatever this says.
+    pub timer_slack_ns: u64,
     /// Does not keep the run alive.
     pub daemon: bool,
     /// What it does. The thread exits at the end.
@@ -217,8 +220,12 @@ impl Workload {
     }
 }
 
+/// Timer slack of a thread unless it or its parent asks for another, ns (`init_task` in init/init_task.c).
+pub const TIMER_SLACK_NS: u64 = 50_000;
+
 impl TaskSpec {
-    /// A thread of policy other and nice 0 that may use all CPUs, is in no group, and keeps the run alive.
+    /// A thread of policy other and nice 0 with the usual timer slack that may use all CPUs, is in no group, and keeps the run
+    /// alive.
     pub fn new(name: &str, footprint_kib: u32, program: Arc<[Op]>) -> TaskSpec {
         TaskSpec {
             name: name.into(),
@@ -227,6 +234,7 @@ impl TaskSpec {
             kthread_cpu: None,
             group: None,
             footprint_kib,
+            timer_slack_ns: TIMER_SLACK_NS,
             daemon: false,
             program,
         }
@@ -251,6 +259,13 @@ pub enum Policy {
     Fifo,
     /// SCHED_RR: real time, round robin within a priority.
     Rr,
+}
+
+impl Policy {
+    /// Whether it is of the real-time class.
+    pub fn is_rt(self) -> bool {
+        matches!(self, Policy::Fifo | Policy::Rr)
+    }
 }
 
 /// Shortest slice a thread may ask for, ns.

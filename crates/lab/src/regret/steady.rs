@@ -80,14 +80,8 @@ fn spec(number: usize, task: &Steady) -> TaskSpec {
         p.op(Op::TimerWait { timer: 0, period_ns: PERIOD, relative: true });
     });
     TaskSpec {
-        name: format!("steady-{number}"),
         attr: SchedAttr { uclamp_min: task.min, uclamp_max: task.max, ..SchedAttr::default() },
-        affinity: None,
-        kthread_cpu: None,
-        group: None,
-        footprint_kib: FOOTPRINT_KIB,
-        daemon: false,
-        program: p.build(),
+        ..TaskSpec::new(&format!("steady-{number}"), FOOTPRINT_KIB, p.build())
     }
 }
 

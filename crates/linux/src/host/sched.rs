@@ -56,7 +56,7 @@ impl Linux {
 
     /// Attributes as the kernel takes them. What a task once clamped stays asked for.
     fn attr(&mut self, task: TaskId, attr: &SchedAttr) -> KsAttr {
-        let rt = matches!(attr.policy, Policy::Fifo | Policy::Rr);
+        let rt = attr.policy.is_rt();
         let book = &mut self.tasks[task as usize];
         book.may_wait = rt || book.limited;
         book.clamps |= if attr.uclamp_min != 0 { CLAMP_MIN } else { 0 };

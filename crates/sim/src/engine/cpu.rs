@@ -18,7 +18,7 @@ use fairground_machine::{CpuId, CpuMask, SoftCost};
 
 use super::idle::{self, IdlePeriod};
 use super::queue::{EngineEvent, Queue};
-use super::task::{State, Task};
+use super::task::{SleepTimer, State, Task};
 use super::{Engine, IdleGovernor, Pending};
 use crate::{CpuEnergy, EventKind, IdleStats, MigrateCause, Pick, SwitchState, TaskId, Time};
 
@@ -60,7 +60,7 @@ pub(crate) struct Cpu {
     /// Time of its tick's event in the queue, void or not; `Time::MAX`: none.
     pub tick_event: Time,
     pub tick_stopped: bool,
-    pub timers: BinaryHeap<Reverse<Time>>,
+    pub timers: BinaryHeap<Reverse<SleepTimer>>,
     /// When the scheduler's own timer is due; `Time::MAX`: not set.
     pub sched_timer_at: Time,
     /// Time of its one event in the queue, no later than that; `Time::MAX`: none.

@@ -11,7 +11,7 @@
 //! CPU that asked.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use fairground_machine::{CpuId, CpuMask};
 use fairground_workload::Cpusets;
@@ -124,12 +124,11 @@ impl Engine {
     /// hrtimers_cpu_dying: the timers of sleeping threads move to another CPU.
     fn move_timers(&mut self, from: CpuId) {
         let Some(to) = self.cpusets.online().first() else { return };
-        let moved: BinaryHeap<Reverse<Time>> = std::mem::take(&mut self.cpus[from as usize].timers);
+        let moved = std::mem::take(&mut self.cpus[from as usize].timers);
+        for Reverse(timer) in &moved {
+            self.tasks[timer.task as usize].timer = Some((to, timer.hard));
+        }
         self.cpus[to as usize].timers.extend(moved);
-        self.queue.replace(|event| match event {
-            EngineEvent::Timer { cpu, task } if cpu == from => EngineEvent::Timer { cpu: to, task },
-            event => event,
-        });
     }
 
     /// sched_cpu_activate: the CPU has left its idle state and takes threads.

@@ -9,15 +9,15 @@ use super::cpu::Mode;
 use super::idle::{account_idle_period, IdlePeriod, IdleResult, SelectInput, FAR_NS};
 use super::objects::Obj;
 use super::queue::EngineEvent;
-use super::task::State;
+use super::task::{SleepTimer, State};
 use super::Engine;
 use crate::draw::{draw, in_amount, Purpose};
 use crate::{EventKind, IdleView, Ipi, TaskId, Time, WakeContext};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Irq {
-    /// The sleep of this task ends.
-    Timer(TaskId),
+    /// Timers of sleeping threads expire (hrtimer_interrupt).
+    Timer,
     /// The scheduler's own timer.
     SchedTimer,
     Tick,
@@ -72,15 +72,16 @@ impl Engine {
     fn take(&mut self, cpu: CpuId, irq: Irq) {
         let before = self.cpus[cpu as usize].busy_until.max(self.now);
         match irq {
-            Irq::Timer(task) => {
-                self.cpus[cpu as usize].timers.pop();
-                self.nr_timers -= 1;
+            // An interrupt before this one may have run them all.
+            Irq::Timer if self.next_expired(cpu).is_none() => {}
+            Irq::Timer => {
                 self.charge_timer_irq(cpu);
-                self.wake(WakeContext { cpu, waker: None, sync: false }, task);
+                self.run_timers(cpu);
             }
             Irq::SchedTimer => {
                 self.charge_timer_irq(cpu);
                 self.call(cpu, |s, e| s.timer(e, cpu));
+                self.run_timers(cpu);
             }
             Irq::Tick => {
                 self.charge_timer_irq(cpu);
@@ -88,6 +89,7 @@ impl Engine {
                     s.tick(e, cpu);
                     e.held_queue_lock(cpu, SoftCost::Tick);
                 });
+                self.run_timers(cpu);
             }
             Irq::Ipi { ipi, polled } => {
                 if ipi == Ipi::Resched {
@@ -170,11 +172,60 @@ impl Engine {
         c.mode == Mode::Asleep && self.machine.idle_states(cpu)[c.stay.asked].polling
     }
 
-    /// Starts a sleep of the current task until `at`, on the CPU it runs on.
+    /// Starts a sleep of the current task until `at`, on the CPU it runs on: hrtimer_start_range_ns. The CPU is interrupted
+    /// at the end of the task's timer slack; a timer interrupt between `at` and that ends the sleep, too.
     pub(super) fn arm_timer(&mut self, cpu: CpuId, task: TaskId, at: Time) {
         self.nr_timers += 1;
-        self.cpus[cpu as usize].timers.push(Reverse(at));
-        self.queue.push(at, EngineEvent::Timer { cpu, task });
+        self.timers_armed += 1;
+        let t = &mut self.tasks[task as usize];
+        let slack = if t.attr.policy.is_rt() { 0 } else { t.timer_slack_ns };
+        let timer = SleepTimer { hard: at.saturating_add(slack), number: self.timers_armed, soft: at, task };
+        t.timer = Some((cpu, timer.hard));
+        self.cpus[cpu as usize].timers.push(Reverse(timer));
+        self.queue_timer(task);
+    }
+
+    /// Puts the event of an armed timer into the queue, unless one of the task's is there that comes no later and then
+    /// pushes itself on.
+    fn queue_timer(&mut self, task: TaskId) {
+        let t = &mut self.tasks[task as usize];
+        let Some((cpu, hard)) = t.timer else { return };
+        if hard < t.timer_event {
+            t.timer_event = hard;
+            self.queue.push(hard, EngineEvent::Timer { cpu, task });
+        }
+    }
+
+    /// The event of a task's timer: void if the timer has run, early if another one was armed since.
+    pub(super) fn timer_fires(&mut self, task: TaskId) {
+        let t = &mut self.tasks[task as usize];
+        if t.timer_event <= self.now {
+            t.timer_event = Time::MAX;
+        }
+        match t.timer {
+            // The tick's timer was armed a period ago, before most others.
+            Some((cpu, hard)) if hard <= self.now && self.cpus[cpu as usize].tick_at == self.now => {
+                self.tick_fires(cpu)
+            }
+            Some((cpu, hard)) if hard <= self.now => self.deliver(cpu, Irq::Timer),
+            _ => self.queue_timer(task),
+        }
+    }
+
+    /// The timer that comes first at its CPU, if it may run now.
+    fn next_expired(&self, cpu: CpuId) -> Option<TaskId> {
+        let first = self.cpus[cpu as usize].timers.peek();
+        first.filter(|Reverse(timer)| timer.soft <= self.now).map(|Reverse(timer)| timer.task)
+    }
+
+    /// __hrtimer_run_queues: timers in the order of their hard ends, up to the first whose soft end is not reached.
+    fn run_timers(&mut self, cpu: CpuId) {
+        while let Some(task) = self.next_expired(cpu) {
+            self.cpus[cpu as usize].timers.pop();
+            self.tasks[task as usize].timer = None;
+            self.nr_timers -= 1;
+            self.wake(WakeContext { cpu, waker: None, sync: false }, task);
+        }
     }
 
     /// The scheduler sets its own timer of a CPU. Moving it to later costs nothing: the event in the queue pushes
@@ -340,7 +391,7 @@ impl Engine {
             return (0, true);
         }
         let c = &mut self.cpus[cpu as usize];
-        let next = c.timers.peek().map_or(Time::MAX, |t| t.0).min(c.sched_timer_at);
+        let next = c.timers.peek().map_or(Time::MAX, |t| t.0.hard).min(c.sched_timer_at);
         let timer = next.saturating_sub(self.now).min(FAR_NS);
         let outlook = SelectInput {
             now: self.now,

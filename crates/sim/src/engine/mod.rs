@@ -21,8 +21,7 @@
 //! its cost follows, and the event says how much. Delays that must contain the cost are measured here ([`Meters`]).
 //!
 //! DEVIATION: a task may be woken onto another CPU while its old CPU still pays for switching it out (the kernel
-//! waits for on_cpu to clear, under a microsecond). DEVIATION: timers fire on the CPU that armed them, without slack.
-//! DEVIATION: the tick runs at its time even where the kernel would merge it with a late interrupt.
+//! waits for on_cpu to clear, under a microsecond). DEVIATION: the tick runs at its time even where the kernel would merge it with a late interrupt.
 
 mod cache_model;
 mod clamps;
@@ -239,6 +238,8 @@ pub struct Engine {
     nr_awake: u64,
     /// Timers that will wake a task.
     nr_timers: u64,
+    /// Timers armed so far.
+    timers_armed: u64,
     requests: Vec<Request>,
     /// The CPU whose schedule() is under way.
     scheduling: Option<CpuId>,
@@ -314,6 +315,7 @@ impl Engine {
             nr_vital: 0,
             nr_awake: 0,
             nr_timers: 0,
+            timers_armed: 0,
             requests: Vec::new(),
             scheduling: None,
             put_off: Vec::new(),
@@ -627,7 +629,7 @@ impl Engine {
     fn dispatch(&mut self, what: EngineEvent) {
         match what {
             EngineEvent::Cpu(cpu) => self.cpu_due(cpu),
-            EngineEvent::Timer { cpu, task } => self.deliver(cpu, irq::Irq::Timer(task)),
+            EngineEvent::Timer { task, .. } => self.timer_fires(task),
             what => self.dispatch_rarer(what),
         }
     }
@@ -706,6 +708,7 @@ impl Engine {
             affinity,
             class,
             recorded: template.is_recorded(),
+            timer_slack_ns: template.timer_slack_ns,
             space,
             parent,
             thread,

@@ -9,6 +9,7 @@ use crate::{Ipi, TaskId, Time};
 pub(crate) enum EngineEvent {
     /// A CPU reaches the end of what it does (work, overhead, idle exit); void unless it is still due.
     Cpu(CpuId),
+    /// The timer of a sleeping thread reaches its hard end; void if it has run. `cpu`: where it was armed.
     Timer {
         cpu: CpuId,
         task: TaskId,
@@ -200,12 +201,6 @@ impl Queue {
         if !later.is_never() {
             self.put_into_heap(later, event);
         }
-    }
-
-    /// Replaces entries by others of the same class, at the same times and in the same order.
-    pub(crate) fn replace(&mut self, with: impl Fn(EngineEvent) -> EngineEvent) {
-        self.front_event = with(self.front_event);
-        self.events.iter_mut().for_each(|event| *event = with(*event));
     }
 
     #[inline]

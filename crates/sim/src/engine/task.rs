@@ -34,6 +34,18 @@ pub(crate) enum Wait {
     Nothing,
 }
 
+/// The timer of a sleeping thread, on the CPU that armed it. In the order in which they run: by hard end, then as they were
+/// armed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SleepTimer {
+    /// The CPU is interrupted then.
+    pub hard: Time,
+    pub number: u64,
+    /// No sleep ends before this.
+    pub soft: Time,
+    pub task: TaskId,
+}
+
 /// In the order of declaration: what nearly every event of a thread needs comes first.
 #[derive(Debug)]
 #[repr(C)]
@@ -86,6 +98,12 @@ pub(crate) struct Task {
     /// The piece ends no earlier than this.
     pub wall_until: Time,
 
+    /// Of its threads' sleeps, unless it is in a real-time class, ns.
+    pub timer_slack_ns: u64,
+    /// CPU and hard end of its armed timer.
+    pub timer: Option<(CpuId, Time)>,
+    /// The next event of its timers in the queue; [`Time::MAX`]: none.
+    pub timer_event: Time,
     /// Where the periods of its timers begin: its birth or, later, the end of its last leading wait.
     pub first_period: Time,
     pub born_at: Time,
@@ -194,6 +212,9 @@ pub(crate) fn unborn() -> Task {
         stall_ns: 0,
         work_q20: 0,
         wall_until: 0,
+        timer_slack_ns: 0,
+        timer: None,
+        timer_event: Time::MAX,
         first_period: 0,
         born_at: 0,
         leading: true,

@@ -8,11 +8,17 @@ use fairground_workload::rtapp::{read_text, Dialect};
 
 use super::*;
 
-/// The log files of a run of `text` on `cpus` CPUs.
+/// The log files of a run of `text` on `cpus` CPUs, whose sleeps have no timer slack.
 fn spool(text: &str, cpus: u32) -> String {
+    spool_with_slack(text, cpus, 0)
+}
+
+fn spool_with_slack(text: &str, cpus: u32, slack_ns: u64) -> String {
     let machine = machine(cpus, 1);
     let read = read_text("f.json", text.as_bytes(), &Dialect::default(), &machine).unwrap_or_else(|e| panic!("{e}"));
-    let workload = Arc::new(read.workload);
+    let mut workload = read.workload;
+    workload.tasks.iter_mut().for_each(|task| task.timer_slack_ns = slack_ns);
+    let workload = Arc::new(workload);
     let mut log = RtappLog::new(Vec::new(), Arc::new(read.log.expect("a file of rt-app")), Arc::clone(&workload));
     let config = Config { start_phase: false, ..Config::default() };
     engine(machine, (*workload).clone(), config).run(&mut [&mut log]).unwrap();
@@ -41,6 +47,15 @@ fn a_line_has_the_figures_of_a_round() {
     let first = [0, 300, 3000, 10_000, 0, 10_000, 0, 7000, 3000, 10_000, 0];
     assert_eq!(figures(&spool, "rt-app-t-0.log")[0], first);
     assert_eq!(spool.lines().count(), 3);
+}
+
+/// The timer of the first round ends 50 us late. That is the second one's wake-up latency, and its period begins then.
+#[test]
+fn timer_slack_is_wakeup_latency() {
+    let text = r#"{ "tasks": { "t": { "loop": 2, "run": 3000, "timer": { "ref": "unique", "period": 10000 } } } }"#;
+    let spool = spool_with_slack(text, 1, 50_000);
+    let second = &figures(&spool, "rt-app-t-0.log")[1];
+    assert_eq!(second[4..], [10_050, 20_050, 10_050, 6950, 3000, 10_000, 50]);
 }
 
 /// The second of a phase's timers is missed by 5 ms: slack is the last one's, or the sum; the wake-up latency is none.

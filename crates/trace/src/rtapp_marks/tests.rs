@@ -25,12 +25,14 @@ impl Write for Sink {
     }
 }
 
-/// A run of `task` on one CPU, as text and as Perfetto's.
+/// A run of `task` on one CPU, without timer slack, as text and as Perfetto's.
 fn traces(task: &str) -> (Vec<u8>, Vec<u8>) {
     let machine = machine(1, 1);
     let text = format!(r#"{{ "global": {{ "duration": 1 }}, "tasks": {{ "t": {{ {task} }} }} }}"#);
     let read = read_text("f.json", text.as_bytes(), &Dialect::default(), &machine).unwrap_or_else(|e| panic!("{e}"));
-    let (workload, plan) = (Arc::new(read.workload), Arc::new(read.log.expect("a file of rt-app")));
+    let mut workload = read.workload;
+    workload.tasks.iter_mut().for_each(|task| task.timer_slack_ns = 0);
+    let (workload, plan) = (Arc::new(workload), Arc::new(read.log.expect("a file of rt-app")));
     let (names, words) = (|| Names::new(Arc::clone(&workload)), || RuleNames::new(&[], &[]));
     let (text, perfetto) = (Sink::default(), Sink::default());
     let writers: [Box<dyn Export>; 2] = [

@@ -191,7 +191,8 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
     let daemon = |name, attr, program| TaskSpec { attr, daemon: true, ..TaskSpec::new(name, APP_KIB, program) };
     let plain = SchedAttr::default();
     let mut tasks = vec![
-        TaskSpec::new("labs.geekbench5", APP_KIB, app(options, &requests)),
+        // Frames begin with the display's interrupt, not with a timer of the app's.
+        TaskSpec { timer_slack_ns: 0, ..TaskSpec::new("labs.geekbench5", APP_KIB, app(options, &requests)) },
         daemon("RenderThread", plain, render_thread(&requests)),
         daemon("hwuiTask0", plain, hwui_task(&requests, 0)),
         daemon("hwuiTask1", plain, hwui_task(&requests, 1)),

@@ -173,7 +173,8 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         TaskSpec::new("droid.benchmark", APP_KIB, first_thread(&course, &requests)),
         service("surfaceflinger", flinger(&course)),
         service("composer", served(&course, TO_COMPOSER)),
-        service("TimerDispatch", dispatcher(&course)),
+        // It reads a timerfd, and those have no slack.
+        TaskSpec { timer_slack_ns: 0, ..service("TimerDispatch", dispatcher(&course)) },
         service("Binder:SF_1", served(&course, TO_FLINGER)),
         app("RenderThread", plain, render_thread(&course, &requests)),
         app("hwuiTask0", plain, hwui_task(&course, &requests, 0)),

@@ -141,13 +141,10 @@ fn spec(own: ObjId, thread: &Thread) -> TaskSpec {
     let end = (0..=thread.comm.len().min(COMM_MAX)).rev().find(|i| thread.comm.is_char_boundary(*i)).unwrap_or(0);
     let program: Arc<[Op]> = std::iter::once(Op::Recorded).chain(thread.tape.steps().map(op)).collect();
     TaskSpec {
-        name: thread.comm[..end].into(),
         attr: thread.priority.attr(),
-        affinity: None,
         kthread_cpu: thread.kthread_cpu,
-        group: None,
-        footprint_kib: 0,
-        daemon: false,
-        program,
+        // The recorded end of a sleep is when the timer fired.
+        timer_slack_ns: 0,
+        ..TaskSpec::new(&thread.comm[..end], 0, program)
     }
 }

@@ -179,14 +179,12 @@ fn spec(task: &Task, name: &str, program: Arc<[Op]>, global: &Global) -> TaskSpe
     });
     let buffer_kib = buffer.max().unwrap_or(0).div_ceil(1024) as u32;
     TaskSpec {
-        name: comm(name),
         attr: task.attr,
         affinity: task.cpus,
         kthread_cpu: task.kthread_cpu,
         group: task.group,
-        footprint_kib: FOOTPRINT_KIB + buffer_kib,
-        daemon: false,
-        program,
+        timer_slack_ns: task.timer_slack_ns,
+        ..TaskSpec::new(&comm(name), FOOTPRINT_KIB + buffer_kib, program)
     }
 }
 

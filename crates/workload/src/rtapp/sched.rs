@@ -190,7 +190,7 @@ pub(super) fn taskgroup(
 ) -> Result<Option<(Option<GroupId>, Span)>, WorkloadError> {
     let Some(m) = keys.get("taskgroup") else { return Ok(None) };
     let group = groups.id_of(source, source.string(m)?, m.value.span)?;
-    if group.is_some() && matches!(policy, Policy::Fifo | Policy::Rr) {
+    if group.is_some() && policy.is_rt() {
         let text = format!("`taskgroup` under {}", name_of(policy));
         return Err(source.error(m.value.span, text, "only fair policies have task groups"));
     }

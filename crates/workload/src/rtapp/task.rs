@@ -10,8 +10,9 @@ use super::sched::{self, SchedChange};
 use super::source::Source;
 use crate::error::WorkloadError;
 use crate::json::{Member, Node, Span, Value};
-use crate::program::{GroupId, Policy, SchedAttr};
-use crate::validate::MAX_TASKS;
+use crate::options::NS_PER_US;
+use crate::program::{GroupId, Policy, SchedAttr, TIMER_SLACK_NS};
+use crate::validate::{MAX_TASKS, MAX_TIME_NS};
 use crate::warning::WarningKind;
 
 pub(super) struct Task {
@@ -26,6 +27,8 @@ pub(super) struct Task {
     pub cpus: Option<CpuMask>,
     /// The CPU it is bound to as a per-CPU kernel thread; `cpus` is that CPU then.
     pub kthread_cpu: Option<CpuId>,
+    /// Ours: how much later than asked its sleeps may end.
+    pub timer_slack_ns: u64,
     /// Its task group; `None`: the root group.
     pub group: Option<GroupId>,
     /// Name of its process; `None`: the one that all tasks share that name none.
@@ -48,7 +51,7 @@ pub(super) struct Phase {
 }
 
 /// Keys of a task that a phase has not.
-const TASK_KEYS: &[&str] = &["instance", "delay", "phases", "kthread_cpu", "process"];
+const TASK_KEYS: &[&str] = &["instance", "delay", "phases", "kthread_cpu", "process", "slack"];
 /// Keys of a phase besides events.
 const PHASE_KEYS: &[&str] = &[
     "loop",
@@ -101,6 +104,7 @@ fn read(
     let instances = int_or(source, &mut keys, "instance", 0, 1)? as u32;
     let delay = int_or(source, &mut keys, "delay", i64::from(i32::MIN), 0)?.max(0) as u64;
     let kthread_cpu = kthread_cpu(source, &mut keys, machine)?;
+    let timer_slack_ns = timer_slack_ns(source, &mut keys)?;
     let process = process(source, &mut keys, kthread_cpu)?;
     let cpus = sched::cpus(source, &mut keys, machine)?.or(kthread_cpu.map(CpuMask::single));
     let change = sched::read(source, &mut keys, Some(global.policy), global.policy, span)?;
@@ -108,7 +112,20 @@ fn read(
     sched::unmodelled(source, &mut keys, machine)?;
     let own = sched::taskgroup(source, &mut keys, attr.policy, groups)?;
     let (group, phases) = (None, Vec::new());
-    let mut task = Task { name, span, instances, delay, attr, cpus, kthread_cpu, group, process, times: None, phases };
+    let mut task = Task {
+        name,
+        span,
+        instances,
+        delay,
+        attr,
+        cpus,
+        kthread_cpu,
+        timer_slack_ns,
+        group,
+        process,
+        times: None,
+        phases,
+    };
     match keys.get("phases") {
         Some(phases) => {
             task.times = times(source, &mut keys, None)?;
@@ -146,6 +163,12 @@ fn kthread_cpu(source: &Source, keys: &mut Fields, machine: &Machine) -> Result<
         return Err(source.error(cpus.key_span, text, "expected one of them: a kernel thread has its CPU"));
     }
     Ok(Some(source.int(m, 0, machine.nr_cpus() as i64 - 1)? as CpuId))
+}
+
+/// Ours: in us, as all times of the file.
+fn timer_slack_ns(source: &Source, keys: &mut Fields) -> Result<u64, WorkloadError> {
+    let Some(m) = keys.get("slack") else { return Ok(TIMER_SLACK_NS) };
+    Ok(source.int(m, 0, MAX_TIME_NS as i64 / NS_PER_US as i64)? as u64 * NS_PER_US)
 }
 
 /// Ours: rt-app is one process. Tasks that name the same one are threads of it.

@@ -506,6 +506,14 @@ fn devices_interrupt_and_post_what_tasks_wait_for() {
     assert_eq!(lines(&warnings, WarningKind::Suspicious), [(5, "noise")]);
 }
 
+#[test]
+fn slack_is_how_much_later_sleeps_may_end() {
+    let slack =
+        |word: &str| read(&format!(r#"{{ "tasks": {{ "t": {{ {word} "sleep": 10 }} }} }}"#)).0.tasks[0].timer_slack_ns;
+    assert_eq!([r#""#, r#""slack": 0,"#, r#""slack": 1500,"#].map(slack), [TIMER_SLACK_NS, 0, 1_500_000]);
+    assert!(refused(r#"{ "tasks": { "t": { "slack": -1, "sleep": 10 } } }"#).contains("`slack`"));
+}
+
 fn capped(caps: &str) -> String {
     format!(r#"{{ "tasks": {{ "t": {{ "run": 1, "loop": 1 }} }}, "thermal_caps": {caps} }}"#)
 }

@@ -115,14 +115,10 @@ impl Random {
     pub(super) fn spec(&mut self, name: String, program: Vec<Op>, cpus: usize) -> TaskSpec {
         let plain = self.draw_below(3) > 0;
         TaskSpec {
-            name,
             attr: if plain { SchedAttr::default() } else { self.attr() },
             affinity: (!plain).then(|| self.cpus(cpus)),
-            kthread_cpu: None,
-            group: None,
-            footprint_kib: self.draw_below(64) as u32,
-            daemon: false,
-            program: program.into(),
+            timer_slack_ns: [0, 1, TIMER_SLACK_NS, 1_000_000][self.draw_below(4) as usize],
+            ..TaskSpec::new(&name, self.draw_below(64) as u32, program.into())
         }
     }
 

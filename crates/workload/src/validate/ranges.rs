@@ -233,6 +233,7 @@ fn task(t: &TaskSpec, machine: &Machine) -> Result<(), Problem> {
     let at = ValueLocation { subject: &t.name, step: None };
     at.range("length of the name", t.name.len() as i128, 0, MAX_NAME as i128)?;
     at.attr(t.attr)?;
+    at.amount(Amount::fixed(t.timer_slack_ns))?;
     if let Some(mask) = &t.affinity {
         at.affinity(mask, machine)?;
     }

@@ -9,16 +9,7 @@ use crate::program::*;
 use crate::testing::small_machine;
 
 fn task(program: &[Op]) -> TaskSpec {
-    TaskSpec {
-        name: "t".into(),
-        attr: SchedAttr::default(),
-        affinity: None,
-        kthread_cpu: None,
-        group: None,
-        footprint_kib: 0,
-        daemon: false,
-        program: program.into(),
-    }
+    TaskSpec::new("t", 0, program.into())
 }
 
 fn workload(objects: &[Object], programs: &[&[Op]]) -> Workload {
