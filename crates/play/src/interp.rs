@@ -138,6 +138,10 @@ impl Task {
     fn set_attr(&mut self, attr: SchedAttr) -> io::Result<()> {
         let clamps = |attr: &SchedAttr| (attr.uclamp_min, attr.uclamp_max);
         sys::set_attr(&attr, clamps(&attr) != clamps(&self.attr))?;
+        // Kernels from v6.12 on take the slack away with the real-time policy, and give it back as the parent's.
+        if self.attr.policy.is_rt() && !attr.policy.is_rt() {
+            sys::set_timer_slack(self.world.template(self.spec).timer_slack_ns);
+        }
         self.attr = attr;
         Ok(())
     }

@@ -115,7 +115,8 @@ fn policy_number(policy: Policy) -> u32 {
     }) as u32
 }
 
-/// Gives the calling thread this timer slack, at least 1 ns: the system call takes 0 for the thread's default.
+/// Gives the calling thread this timer slack, at least 1 ns: the system call takes 0 for the thread's default. A real-time
+/// thread has none from v6.12 on, and keeps that.
 pub fn set_timer_slack(ns: u64) {
     // SAFETY: no pointers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns.max(1) as libc::c_ulong, 0, 0, 0) };
@@ -292,6 +293,17 @@ impl CpuTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timer_slack_is_at_least_1_ns() {
+        let slack = |ns| {
+            set_timer_slack(ns);
+            // SAFETY: no pointers.
+            unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) }
+        };
+        let slacks = std::thread::spawn(move || [7_000, 0].map(slack)).join().expect("two system calls");
+        assert_eq!(slacks, [7_000, 1]);
+    }
 
     #[test]
     fn times_of_all_cpus_are_summed_by_kind() {

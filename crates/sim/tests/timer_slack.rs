@@ -68,3 +68,30 @@ fn a_sleep_without_slack_may_follow_one_that_had_much() {
     let first = TaskSpec { timer_slack_ns: 1000 * US, ..spec("first", program) };
     assert_eq!(wakings(vec![first, sleeper(1001, 0)]), [(1001.0, 1), (1001.0, 0), (1011.0, 0)]);
 }
+
+/// The program asks for no time at all, and sleeps for the slack.
+#[test]
+fn a_sleep_of_no_time_lasts_as_long_as_the_slack() {
+    let none = || spec("none", vec![Op::Sleep(Amount::fixed(0)), Op::SleepUntil(10 * US)]);
+    assert_eq!(wakings(vec![TaskSpec { timer_slack_ns: 50 * US, ..none() }]), [(50.0, 0), (60.0, 0)]);
+    assert_eq!(wakings(vec![none()]), [(10.0, 0)]);
+}
+
+/// The second's timer ends the first sleep of the first at 1001 us, the second sleep lasts beyond the hard end of the first.
+#[test]
+fn the_event_of_a_sleep_that_ended_early_stands_for_the_next() {
+    let first = TaskSpec {
+        timer_slack_ns: 1000 * US,
+        ..spec("first", vec![Op::SleepUntil(1000 * US), Op::Sleep(Amount::fixed(1500 * US))])
+    };
+    assert_eq!(wakings(vec![first, sleeper(1001, 0)]), [(1001.0, 1), (1001.0, 0), (3501.0, 0)]);
+}
+
+/// All hard ends are 8000 us, when a tick comes, too.
+#[test]
+fn timers_that_expire_together_run_as_they_were_armed() {
+    let hog = spec("hog", vec![Op::Run(Amount::fixed(6000 * US))]);
+    let short = spec("short", vec![Op::SleepUntil(3000 * US), Op::SleepUntil(8000 * US)]);
+    let tasks = vec![sleeper(8000, 0), sleeper(7950, 50), short, hog];
+    assert_eq!(wakings(tasks), [(3000.0, 2), (8000.0, 0), (8000.0, 1), (8000.0, 2)]);
+}

@@ -411,7 +411,7 @@ pub enum Op {
     RunWall(Amount),
     /// clock_nanosleep for this long, ns.
     Sleep(Amount),
-    /// Sleep until this long after the start of the workload; nothing if past, ns.
+    /// Sleep until this long after the start of the workload, ns; nothing if that is past by more than the timer slack.
     SleepUntil(u64),
     /// Wait for the next period of a [`Object::Timer`].
     TimerWait {

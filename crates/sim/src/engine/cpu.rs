@@ -57,6 +57,8 @@ pub(crate) struct Cpu {
     /// The queued thread for which this idle CPU is being woken.
     pub promised: Option<TaskId>,
     pub tick_at: Time,
+    /// Its number among timers.
+    pub tick_number: u64,
     /// Time of its tick's event in the queue, void or not; `Time::MAX`: none.
     pub tick_event: Time,
     pub tick_stopped: bool,
@@ -99,6 +101,7 @@ impl Cpu {
             nr_queued: 0,
             promised: None,
             tick_at: Time::MAX,
+            tick_number: 0,
             tick_event: Time::MAX,
             tick_stopped: false,
             timers: BinaryHeap::new(),

@@ -251,7 +251,7 @@ impl Engine {
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, phase: u8, after: Time) -> Flow {
         let at = self.started.unwrap_or(0).saturating_add(after);
         match phase {
-            0 if at <= self.now => {
+            0 if self.hard_end(task, at) <= self.now => {
                 self.lead_until(task, at);
                 self.work(task, 2, &[SoftCost::Syscall])
             }
@@ -261,10 +261,11 @@ impl Engine {
         }
     }
 
-    /// Sleeps until `at`, then takes phase 2; goes on if that is past.
+    /// Sleeps until `at`, then takes phase 2; goes on if that is past by more than the timer slack: a sleep of no time at all
+    /// lasts as long as the slack.
     fn sleep_till(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Flow {
         self.lead_until(task, at);
-        if at <= self.now {
+        if self.hard_end(task, at) <= self.now {
             return Flow::Next;
         }
         self.arm_timer(cpu, task, at);

@@ -177,21 +177,27 @@ impl Engine {
     pub(super) fn arm_timer(&mut self, cpu: CpuId, task: TaskId, at: Time) {
         self.nr_timers += 1;
         self.timers_armed += 1;
-        let t = &mut self.tasks[task as usize];
-        let slack = if t.attr.policy.is_rt() { 0 } else { t.timer_slack_ns };
-        let timer = SleepTimer { hard: at.saturating_add(slack), number: self.timers_armed, soft: at, task };
-        t.timer = Some((cpu, timer.hard));
+        let timer = SleepTimer { hard: self.hard_end(task, at), number: self.timers_armed, soft: at, task };
+        self.tasks[task as usize].timer = Some((cpu, timer.hard));
         self.cpus[cpu as usize].timers.push(Reverse(timer));
         self.queue_timer(task);
     }
 
-    /// Puts the event of an armed timer into the queue, unless one of the task's is there that comes no later and then
-    /// pushes itself on.
+    /// When a sleep of the task until `at` ends at the latest.
+    pub(super) fn hard_end(&self, task: TaskId, at: Time) -> Time {
+        let t = &self.tasks[task as usize];
+        at.saturating_add(if t.attr.policy.is_rt() { 0 } else { t.timer_slack_ns })
+    }
+
+    /// Puts the event of an armed timer into the queue, unless an earlier one of the task's is there: when that fires, it
+    /// comes here again. A task has two at most, one from times with slack and one from times without, as each of these come
+    /// one after the other.
     fn queue_timer(&mut self, task: TaskId) {
         let t = &mut self.tasks[task as usize];
         let Some((cpu, hard)) = t.timer else { return };
-        if hard < t.timer_event {
-            t.timer_event = hard;
+        let own = usize::from(t.attr.policy.is_rt());
+        if t.timer_events.iter().all(|queued| hard < *queued) {
+            t.timer_events[own] = hard;
             self.queue.push(hard, EngineEvent::Timer { cpu, task });
         }
     }
@@ -199,17 +205,22 @@ impl Engine {
     /// The event of a task's timer: void if the timer has run, early if another one was armed since.
     pub(super) fn timer_fires(&mut self, task: TaskId) {
         let t = &mut self.tasks[task as usize];
-        if t.timer_event <= self.now {
-            t.timer_event = Time::MAX;
+        for queued in t.timer_events.iter_mut().filter(|queued| **queued <= self.now) {
+            *queued = Time::MAX;
         }
         match t.timer {
-            // The tick's timer was armed a period ago, before most others.
-            Some((cpu, hard)) if hard <= self.now && self.cpus[cpu as usize].tick_at == self.now => {
-                self.tick_fires(cpu)
-            }
-            Some((cpu, hard)) if hard <= self.now => self.deliver(cpu, Irq::Timer),
+            Some((cpu, hard)) if hard <= self.now => match self.is_behind_tick(cpu) {
+                true => self.tick_fires(cpu),
+                false => self.deliver(cpu, Irq::Timer),
+            },
             _ => self.queue_timer(task),
         }
+    }
+
+    /// Whether the CPU's tick expires now and was armed before its first timer, so it comes first.
+    fn is_behind_tick(&self, cpu: CpuId) -> bool {
+        let c = &self.cpus[cpu as usize];
+        c.tick_at == self.now && c.timers.peek().is_some_and(|Reverse(first)| first.number > c.tick_number)
     }
 
     /// The timer that comes first at its CPU, if it may run now.
@@ -262,8 +273,9 @@ impl Engine {
     /// Sets the next tick of a CPU.
     pub(super) fn arm_tick(&mut self, cpu: CpuId) {
         let at = (self.env.jiffies_at(self.now) + 1) * self.env.tick_ns();
+        self.timers_armed += 1;
         let c = &mut self.cpus[cpu as usize];
-        c.tick_at = at;
+        (c.tick_at, c.tick_number) = (at, self.timers_armed);
         // A tick that was stopped and restarted within its period finds its event.
         if c.tick_event != at {
             c.tick_event = at;

@@ -21,7 +21,9 @@
 //! its cost follows, and the event says how much. Delays that must contain the cost are measured here ([`Meters`]).
 //!
 //! DEVIATION: a task may be woken onto another CPU while its old CPU still pays for switching it out (the kernel
-//! waits for on_cpu to clear, under a microsecond). DEVIATION: the tick runs at its time even where the kernel would merge it with a late interrupt.
+//! waits for on_cpu to clear, under a microsecond). DEVIATION: the tick runs at its time even
+//! where the kernel would merge it with a late interrupt; behind a late timer interrupt, timers whose hard ends are after a
+//! tick that waits with it run before that tick.
 
 mod cache_model;
 mod clamps;

@@ -9,7 +9,8 @@ use crate::{Ipi, TaskId, Time};
 pub(crate) enum EngineEvent {
     /// A CPU reaches the end of what it does (work, overhead, idle exit); void unless it is still due.
     Cpu(CpuId),
-    /// The timer of a sleeping thread reaches its hard end; void if it has run. `cpu`: where it was armed.
+    /// The timer of a sleeping thread reaches its hard end; void if it has run. `cpu`: where it was armed, to
+    /// foresee what it needs.
     Timer {
         cpu: CpuId,
         task: TaskId,

@@ -40,6 +40,7 @@ pub(crate) enum Wait {
 pub(crate) struct SleepTimer {
     /// The CPU is interrupted then.
     pub hard: Time,
+    /// Counts the timers, ticks included, that were armed until then on all CPUs.
     pub number: u64,
     /// No sleep ends before this.
     pub soft: Time,
@@ -98,12 +99,12 @@ pub(crate) struct Task {
     /// The piece ends no earlier than this.
     pub wall_until: Time,
 
-    /// Of its threads' sleeps, unless it is in a real-time class, ns.
+    /// How much later than asked its sleeps may end while it is not of a real-time class, ns.
     pub timer_slack_ns: u64,
     /// CPU and hard end of its armed timer.
     pub timer: Option<(CpuId, Time)>,
-    /// The next event of its timers in the queue; [`Time::MAX`]: none.
-    pub timer_event: Time,
+    /// When its events in the queue come, from timers with slack and without; [`Time::MAX`]: there is none.
+    pub timer_events: [Time; 2],
     /// Where the periods of its timers begin: its birth or, later, the end of its last leading wait.
     pub first_period: Time,
     pub born_at: Time,
@@ -214,7 +215,7 @@ pub(crate) fn unborn() -> Task {
         wall_until: 0,
         timer_slack_ns: 0,
         timer: None,
-        timer_event: Time::MAX,
+        timer_events: [Time::MAX; 2],
         first_period: 0,
         born_at: 0,
         leading: true,

@@ -11,8 +11,9 @@
 //! option `last-wins` reads as rt-app alone. (workgen goes by lines, we go by objects: a file that writes several keys
 //! on one line reads the same as with one key a line.)
 //!
-//! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`] among events, `kthread_cpu` of a task (a
-//! per-CPU kernel thread), `slice` of a task or phase, and the sections `interrupts` (devices, see `interrupts.rs`),
+//! Beyond rt-app's words there are ours, for which it has none: [`EXTENSIONS`] among events, `kthread_cpu` (a
+//! per-CPU kernel thread) and `slack` (timer slack; a key that begins with `timer` is an event) of a task, `slice` of a
+//! task or phase, and the sections `interrupts` (devices, see `interrupts.rs`),
 //! `thermal_caps` (limits of frequencies, see `thermal_caps.rs`), `offline` (CPUs that go offline, see `offline.rs`) and
 //! `cgroups` (settings of task groups, see
 //! `groups.rs`). None begins with a word of rt-app's, so rt-app ignores
