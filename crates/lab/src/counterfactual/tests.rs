@@ -116,6 +116,30 @@ fn whether_a_waker_is_about_to_sleep_is_not_told_by_a_kernel() {
     assert_eq!((judged[0].ours.chosen, judged[0].confidence), (0, Confidence::Sure), "{:?}", judged[0]);
 }
 
+/// In our traces a thread that the stopper pushes away is switched from to the idle thread, though it could go on. One whose
+/// group has no quota left is, too, and then the CPU goes idle.
+#[test]
+fn a_thread_that_the_stopper_pushes_away_stays_runnable() {
+    let machine = four();
+    let ours = "<idle>-0 [000] 0.0: print: tracing_mark_write: fairground_meta: machine=x\n".to_owned() + &quiet();
+    let left = sleeps(10, 0, "a", 1).replace("prev_state=1", "prev_state=0");
+    let idle = "<idle>-0 [000] 5.000014: cpu_idle: state=0 cpu_id=0\n";
+    let pushed = "\
+<idle>-0 [000] 5.000010: print: tracing_mark_write: fairground_stopper: event=start
+<idle>-0 [000] 5.000012: sched_migrate_task: comm=a pid=1 prio=120 orig_cpu=0 dest_cpu=3
+<idle>-0 [000] 5.000012: print: tracing_mark_write: fairground_stopper: event=end
+";
+    let running = |text: &str| {
+        let (_, after) = read(&machine, text);
+        let past = after.hypothesis_state(0).unwrap();
+        let untold = after.notes().into_iter().find(|note| note.contains("without a recorded wakeup"));
+        ([0, 3].map(|cpu| past.cpu(cpu).nr_running), untold)
+    };
+    let (_, untold) = running(&ours);
+    assert_eq!(running(&(ours.clone() + &left + pushed + idle + &starts(20, 3, "a", 1))), ([0, 1], untold.clone()));
+    assert_eq!(running(&(ours + &left + idle)), ([0, 0], untold));
+}
+
 /// perf may lose events while a CPU idles: no sched_switch shows x on CPU 1, where it wakes b.
 #[test]
 fn who_acts_on_an_idle_cpu_runs_there() {
