@@ -54,6 +54,7 @@ impl ReproduceOptions {
             rows: self.rows,
             seeds: seeds.flatten(),
             draws,
+            part_on_draws: None,
             full_length: self.full_length,
             quick: self.quick,
             supplements,

@@ -36,6 +36,9 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", default_value = "0", allow_negative_numbers = true,
         value_parser = clap::value_parser!(u64).range(0..=100_000))]
     doubt: u64,
+    /// Runs on draws take 1/N of each row's length [default: as published/MAIL.toml states, else all of it]
+    #[arg(long, value_name = "N", conflicts_with = "quick", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    part_on_draws: Option<u32>,
     /// Run every row at the mail's own length; without this, some are shortened
     #[arg(long)]
     full_length: bool,
@@ -85,6 +88,7 @@ impl Reproduce {
             rows: self.row.clone(),
             seeds: self.seeds,
             draws: self.doubt,
+            part_on_draws: self.part_on_draws,
             full_length: self.full_length,
             quick: self.quick,
             supplements: self.looks.asked(),

@@ -118,6 +118,13 @@ fn rows_are_run_on_the_draws_of_a_comparison_and_kept_with_them() {
         "a quick row is not scored: {three}"
     );
 
+    let short = row.replace("--quick", "--seeds 1 --doubt 2 --part-on-draws 4");
+    let short = json(&format!("{short} --store {} --format json", store.display()));
+    assert_eq!(changes(&short), changes(&two), "a quarter of the length, as --quick has");
+    let notes = short["notes"].as_array().unwrap();
+    assert!(notes.contains(&"runs on draws take a part of the length: 1/4 in 1 of 1 runs".into()), "{notes:?}");
+    assert_eq!(results(), 14, "a pair at the whole length");
+
     let none = json(&command);
     assert!(none["rows"][0]["model"].is_null() && none["provenance"]["draws"].as_u64() == Some(0), "{none}");
     let seed_interval = |result: &serde_json::Value| result["rows"][0]["ours"].clone();
@@ -130,7 +137,7 @@ fn rows_are_run_on_the_draws_of_a_comparison_and_kept_with_them() {
          --doubt 3 --store {} --format json",
         store.display()
     ));
-    assert_eq!(results(), 12, "a comparison finds these runs");
+    assert_eq!(results(), 14, "a comparison finds these runs");
     let metric = compared["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "ops_per_sec").unwrap();
     for key in ["median_pct", "ci50", "ci90", "p_better", "p_worse", "draws"] {
         assert_eq!(metric["model"][key], model[key], "{key}");

@@ -20,6 +20,8 @@ pub struct PublishedRun {
     pub full: Option<String>,
     /// A shorter form of `workload`, which is run many times where the base weighs the figures of the machine.
     pub short: Option<String>,
+    /// What part of `workload` its runs on draws take, as the number it is divided by; `None`: all of it.
+    pub part_on_draws: Option<u32>,
     /// Number of seeds, where the default is too small.
     pub seeds: Option<u64>,
     /// Name of our metric.
@@ -64,6 +66,7 @@ impl PublishedRun {
             && self.ends() == other.ends()
             && self.governor == other.governor
             && self.seeds == other.seeds
+            && self.part_on_draws == other.part_on_draws
     }
 
     /// All workloads that the run names.
@@ -97,6 +100,9 @@ impl PublishedRun {
     pub(super) fn problem(&self) -> Option<&'static str> {
         if self.seeds == Some(0) {
             return Some("expected at least one seed");
+        }
+        if self.part_on_draws == Some(0) {
+            return Some("expected part_on_draws to be at least 1");
         }
         if self.short.as_ref().is_some_and(|short| without_length(short) != without_length(&self.workload)) {
             return Some("expected short to be the workload but for its length");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fairground_machine::{Machine, MachineSpec, Source};
 
+use super::quick::shortened;
 use super::request::{RequestError, Supplements};
 use super::rows::{reproduce, runs_of, Executed, Reproduction};
 use crate::ablation::{Ablation, AblationError};
@@ -43,12 +44,33 @@ struct PlannedRun {
     pair: PairedColumns,
     /// Base and test on draws of the figures in doubt.
     drawn: AskedDraws,
+    /// What part of the row's length they take, as the number it is divided by.
+    part_on_draws: u32,
+    /// Whether rows are scored over them.
+    scores_draws: bool,
     /// What these draws are of; none without draws.
     draw_law: Option<String>,
     sources: Vec<Source>,
     /// The same columns without each of [`TERMS`]; `None` for a term that is absent.
     without: Vec<Option<PairedColumns>>,
     ablation: Option<(Ablation, Vec<Asked>)>,
+}
+
+/// The run as it is on draws, and what part of the length that is, as the number it is divided by.
+fn on_draws(spec: &PublishedRun) -> (PublishedRun, u32) {
+    let part = spec.part_on_draws.unwrap_or(1);
+    let mut short = spec.clone();
+    for workload in short.workloads_mut().filter(|_| part > 1) {
+        *workload = shortened(workload, part).unwrap_or_else(|| workload.clone());
+    }
+    let is_short = short.columns() != spec.columns();
+    (short, if is_short { part } else { 1 })
+}
+
+/// Whether a row of both columns needs the run.
+fn is_compared(spec: &PublishedRun, mail: &Mail) -> bool {
+    let mut compared = mail.rows.iter().filter(|row| row.test.is_some()).filter_map(|row| row.run.as_ref());
+    compared.any(|run| run.has_runs_of(spec))
 }
 
 /// One point of a robustness check: each published run, and its columns at that point.
@@ -72,6 +94,8 @@ pub(super) struct Planner<'a> {
     default_seeds: u64,
     /// Draws of the figures in doubt on which rows are run besides.
     draws: u64,
+    /// Whether rows are scored over them.
+    scores_draws: bool,
     workers: &'a Workers,
     executor: Executor,
     experiments: BTreeMap<[String; 4], Arc<Experiment>>,
@@ -103,10 +127,22 @@ impl<'a> Planner<'a> {
         seeds: Option<u64>,
         default_seeds: u64,
         draws: u64,
+        scores_draws: bool,
         workers: &'a Workers,
     ) -> Planner<'a> {
         let (executor, experiments, drawn, warnings) = Default::default();
-        Planner { supplements, seeds, default_seeds, draws, workers, executor, experiments, drawn, warnings }
+        Planner {
+            supplements,
+            seeds,
+            default_seeds,
+            draws,
+            scores_draws,
+            workers,
+            executor,
+            experiments,
+            drawn,
+            warnings,
+        }
     }
 
     /// Plans the rows of `mails`: everything they need, and the runs.
@@ -126,7 +162,8 @@ impl<'a> Planner<'a> {
     fn run(&mut self, spec: PublishedRun, mail: &Mail) -> Result<PlannedRun, RequestError> {
         let seeds: Vec<u64> = (1..=self.seeds.or(spec.seeds).unwrap_or(self.default_seeds)).collect();
         let pair = self.request_pair(&spec, &seeds, &|experiment| Arc::clone(experiment))?;
-        let drawn = self.request_draws(&spec, mail)?;
+        let (short, part_on_draws) = on_draws(&spec);
+        let drawn = if is_compared(&spec, mail) { self.request_draws(&short)? } else { AskedDraws::default() };
         let mut without = Vec::new();
         if self.supplements.attribute_costs {
             let base = &self.experiments_of(&spec)?[0];
@@ -145,16 +182,13 @@ impl<'a> Planner<'a> {
         let sources = base.machine.figures.iter().map(|f| f.source.clone()).collect();
         let law = || base.machine.draw_law().map(|law| note_on_draw_law(&law));
         let draw_law = (self.draws > 0).then(law).transpose().map_err(ExperimentError::from)?;
-        Ok(PlannedRun { pair, drawn, draw_law, sources, without, ablation })
+        let scores_draws = self.scores_draws;
+        Ok(PlannedRun { pair, drawn, part_on_draws, scores_draws, draw_law, sources, without, ablation })
     }
 
-    /// Base and test on each draw, of a run that a row of both columns needs.
-    fn request_draws(&mut self, spec: &PublishedRun, mail: &Mail) -> Result<AskedDraws, RequestError> {
+    /// Base and test on each draw.
+    fn request_draws(&mut self, spec: &PublishedRun) -> Result<AskedDraws, RequestError> {
         let mut asked = AskedDraws::default();
-        let mut compared = mail.rows.iter().filter(|row| row.test.is_some()).filter_map(|row| row.run.as_ref());
-        if !compared.any(|run| run.has_runs_of(spec)) {
-            return Ok(asked);
-        }
         for (draw, seed) in draws_and_seeds(self.draws) {
             let [(base_workload, base), (test_workload, test)] = spec.columns();
             let sides = [
@@ -381,6 +415,8 @@ impl PlannedRun {
         Executed {
             report,
             drawn,
+            part_on_draws: self.part_on_draws,
+            scores_draws: self.scores_draws,
             sources: self.sources.clone(),
             without: self.without.iter().map(|pair| pair.as_ref().map(|pair| pair.report(outcomes))).collect(),
             ablation,

@@ -26,7 +26,7 @@ pub fn words() -> String {
 /// Shortens the runs of all rows of a mail.
 pub fn shorten(mail: &mut Mail) {
     for run in mail.rows.iter_mut().filter_map(|row| row.run.as_mut()) {
-        run.seeds = None;
+        (run.seeds, run.part_on_draws) = (None, None);
         for workload in run.workloads_mut() {
             if let Some(short) = shortened(workload, PART) {
                 *workload = short;

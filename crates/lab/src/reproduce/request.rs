@@ -33,6 +33,9 @@ pub struct Request {
     /// Draws of the figures in doubt, from 1 on, on which base and test of each row are run besides, with one seed for each
     /// draw; 0: none.
     pub draws: u64,
+    /// What part of a row's length its runs on draws take, as the number it is divided by. `None`: as the row states, else
+    /// all of it.
+    pub part_on_draws: Option<u32>,
     /// Whether every row runs at the mail's own length.
     pub full_length: bool,
     /// Whether runs are shortened for a first look ([`quick`]).
@@ -135,7 +138,8 @@ impl Request {
     pub fn ready(&self) -> Result<PlannedRequest<'_>, RequestError> {
         let mails = self.mails()?;
         let default_seeds = if self.quick { quick::SEEDS } else { SCORED_PAIRS_MIN as u64 };
-        let planner = Planner::new(&self.supplements, self.seeds, default_seeds, self.draws, &self.workers);
+        let planner =
+            Planner::new(&self.supplements, self.seeds, default_seeds, self.draws, !self.quick, &self.workers);
         let Planned { plan, executor, warnings } = planner.plan(&mails)?;
         Ok(PlannedRequest { request: self, mails, plan, executor, warnings })
     }
@@ -156,6 +160,12 @@ impl Request {
             }
             if self.quick {
                 quick::shorten(mail);
+            }
+            if self.part_on_draws.is_some() {
+                mail.rows
+                    .iter_mut()
+                    .filter_map(|row| row.run.as_mut())
+                    .for_each(|run| run.part_on_draws = self.part_on_draws);
             }
         }
         match mails.iter().all(|mail| mail.rows.is_empty()) {

@@ -24,6 +24,7 @@
 //! ([`crate::ablation`]); where the runs of a row fall into modes, [`RunModes`] shows how often each occurs.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use fairground_machine::Source;
 use fairground_run::batch::Results;
@@ -50,6 +51,10 @@ pub struct Executed {
     pub report: Report,
     /// Runs of base and test on draws of the figures in doubt; empty if not requested.
     pub drawn: Vec<DrawnRuns>,
+    /// What part of the row's length these took, as the number it was divided by.
+    pub part_on_draws: u32,
+    /// Whether rows are scored over them: not in a quick check.
+    pub scores_draws: bool,
     /// Sources of the machine's figures.
     pub sources: Vec<Source>,
     /// The comparison without each of [`crate::cost_attribution::TERMS`], `None` for a term that is absent; empty if
@@ -195,6 +200,9 @@ pub struct ReproducedRow {
     /// Whether the row is a hit by the rule with the median and the 90 % interval of `model` in place of our change and its
     /// 95 % interval; `None` where it is not scored, or has no such interval.
     pub hit_model: Option<bool>,
+    /// Whether the row counts in the proper score if it has draws: it is scored, or only lacks pairs of runs.
+    #[serde(skip)]
+    pub scored_over_draws: bool,
     /// Our change split by cost term; empty if not requested.
     pub terms: Vec<CostTermShare>,
     /// Our change split by feature; empty if not requested.
@@ -346,6 +354,7 @@ pub fn reproduce(mails: &[Mail], executed: &[(PublishedRun, Executed)]) -> Resul
     }
     let requested = executed.iter().map(|(_, e)| e.drawn.len()).max().unwrap_or(0);
     notes.extend(rows.iter().filter_map(|row| note_on_draws(row, requested)));
+    notes.extend(note_on_parts(executed));
     for f in executed.iter().flat_map(|(_, e)| &e.report.failures) {
         notes.push(format!("FAILED: {} seed {}: {}", f.side, f.seed, f.message));
     }
@@ -415,21 +424,22 @@ impl ModelHits {
     }
 }
 
-/// The row with its sample, for the proper score; `None` if it is not scored or has no sample.
+/// The row with its sample, for the proper score; `None` if it is not scored over draws or has no sample.
 fn scored_row(row: &ReproducedRow) -> Option<ScoredRow> {
-    row.hit?;
     Some(ScoredRow {
         mail: row.mail.clone(),
         machine: row.machine.clone(),
         published_pct: row.published.improvement_pct?,
         sigma_pct: row.published.sigma_pct,
-        draws: row.model.as_ref()?.changes_pct.clone(),
+        draws: row.model.as_ref().filter(|_| row.scored_over_draws)?.changes_pct.clone(),
     })
 }
 
 /// What the proper score leaves out of a scored row that was to run on `requested` draws.
 fn note_on_draws(row: &ReproducedRow, requested: usize) -> Option<String> {
-    row.hit.filter(|_| requested > 0)?;
+    if requested == 0 || !row.scored_over_draws {
+        return None;
+    }
     let draws = row.model.as_ref().map_or(0, |model| model.changes_pct.len());
     let why = format!("{}: {draws} of {requested} draws have a change in percent", row.id);
     match &row.model {
@@ -437,6 +447,16 @@ fn note_on_draws(row: &ReproducedRow, requested: usize) -> Option<String> {
         Some(model) if draws < requested && model.outside90.is_none() => Some(format!("{why}: no 90 % interval")),
         Some(_) => None,
     }
+}
+
+/// Of how many runs those on draws are shorter; `None` if of none.
+fn note_on_parts(executed: &[(PublishedRun, Executed)]) -> Option<String> {
+    let mut parts: BTreeMap<u32, usize> = BTreeMap::new();
+    let drawn = executed.iter().filter(|(_, executed)| !executed.drawn.is_empty());
+    drawn.clone().for_each(|(_, executed)| *parts.entry(executed.part_on_draws).or_default() += 1);
+    let (drawn, short) = (drawn.count(), parts.iter().filter(|(part, _)| **part > 1));
+    let short: Vec<String> = short.map(|(part, n)| format!("1/{part} in {n} of {drawn} runs")).collect();
+    (!short.is_empty()).then(|| format!("runs on draws take a part of the length: {}", short.join(", ")))
 }
 
 impl PublishedFigures {
@@ -469,17 +489,18 @@ fn reproduce_row(
         _ => (None, None),
     };
     let cells = cells(mail, row, executed);
-    let Verdict { hit, why } = verdict(row, cells, ours);
+    let Verdict { hit, why, scored_over_draws } = verdict(row, cells, ours);
     let (terms, features) = match (executed, ours) {
         (Some(executed), Some(ours)) => split(executed, ours),
         _ => Default::default(),
     };
     let drawn = executed.map_or(&[][..], |executed| &executed.drawn);
-    let model = ours.filter(|_| row.test.is_some()).and_then(|ours| row_model(row, ours, drawn, hit.is_some()));
-    let hit_model = hit.and(model.as_ref()).and_then(|model| judge_model(row, &model.interval));
+    let scored_over_draws = scored_over_draws && executed.is_some_and(|executed| executed.scores_draws);
+    let model = ours.filter(|_| row.test.is_some()).and_then(|ours| row_model(row, ours, drawn, scored_over_draws));
+    let hit_model = model.as_ref().filter(|_| scored_over_draws).and_then(|model| judge_model(row, &model.interval));
     let ours = ours.map(|ours| our_figures(row, ours));
     let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
-    Ok(ReproducedRow { ours, model, hit_model, terms, features, spread, ..shown })
+    Ok(ReproducedRow { ours, model, hit_model, scored_over_draws, terms, features, spread, ..shown })
 }
 
 /// The row over its draws; `None` if no draw has a change in percent.
@@ -534,6 +555,7 @@ fn unjudged(mail: &Mail, row: &PublishedRow) -> ReproducedRow {
         why: String::new(),
         model: None,
         hit_model: None,
+        scored_over_draws: false,
         terms: Vec::new(),
         features: Vec::new(),
         forms: Vec::new(),
@@ -633,11 +655,13 @@ fn check_cells(mail: &Mail, spec: &PublishedRun, executed: &Executed) -> Result<
 struct Verdict {
     hit: Option<bool>,
     why: String,
+    /// Whether more pairs of runs are all that may be missing: the row is scored over its draws.
+    scored_over_draws: bool,
 }
 
 /// Whether the row is a hit, or why it is not scored.
 fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
-    let not_scored = |why: String| Verdict { hit: None, why };
+    let not_scored = |why: String| Verdict { hit: None, why, scored_over_draws: false };
     if let Some(reason) = &row.not_run {
         return not_scored(format!("not run: {reason}"));
     }
@@ -658,10 +682,11 @@ fn verdict(row: &PublishedRow, cells: Cells, ours: Option<&Row>) -> Verdict {
     }
     let pairs = ours.base.len();
     if pairs < SCORED_PAIRS_MIN {
-        return not_scored(format!("not scored: {pairs} pairs of runs, at least {SCORED_PAIRS_MIN} are needed"));
+        let why = format!("not scored: {pairs} pairs of runs, at least {SCORED_PAIRS_MIN} are needed");
+        return Verdict { scored_over_draws: true, ..not_scored(why) };
     }
     let (hit, why) = judge_row(row, ours).unwrap_or((false, "miss: our base is 0, theirs is not".into()));
-    Verdict { hit: Some(hit), why }
+    Verdict { hit: Some(hit), why, scored_over_draws: true }
 }
 
 /// Applies the rule for hits, whatever the number of pairs. `None` if a change has no percentage or ours no interval.

@@ -24,7 +24,7 @@ fn executed(ops: [f64; 2], migrations: [f64; 2], seeds: usize, sources: Vec<Sour
         failures: vec![],
         provenance: None,
     };
-    Executed { report, drawn: vec![], sources, without: vec![], ablation: None }
+    Executed { report, drawn: vec![], part_on_draws: 1, scores_draws: true, sources, without: vec![], ablation: None }
 }
 
 fn reproduce_000(hikey960: Executed, hikey: Executed) -> Result<Reproduction, ReproduceError> {
@@ -346,7 +346,7 @@ fn draws_make_an_interval_a_second_hit_and_a_score() {
 fn a_row_that_is_not_scored_shows_its_draws_alone() {
     let few = |mail: &mut Mail, run: &mut Executed| {
         mail.keep(&["hikey960/sched-pipe/ops_per_sec".to_string()]);
-        *run = executed([149_313.0, 182_000.0], [4.0, 2.0], 7, vec![]);
+        mail.rows[0].not_scored = Some("doubted".into());
         run.drawn = nineteen_from(1);
     };
     let result = shown(few).unwrap();
@@ -355,6 +355,20 @@ fn a_row_that_is_not_scored_shows_its_draws_alone() {
     assert_eq!(model.interval.ci90, Some([1.0, 19.0]));
     assert_eq!((row.hit_model, model.predictive, model.outside90), (None, None, None));
     assert_eq!((&result.proper, result.score.model, result.mails[0].proper), (&None, None, None));
+}
+
+/// With draws a row needs no pairs of runs on the stated machine to be scored over them.
+#[test]
+fn few_pairs_of_runs_are_no_reason_against_a_score_over_draws() {
+    let few = |mail: &mut Mail, run: &mut Executed| {
+        mail.keep(&["hikey960/sched-pipe/ops_per_sec".to_string()]);
+        *run = executed([149_313.0, 182_000.0], [4.0, 2.0], 7, vec![]);
+        run.drawn = nineteen_from(10);
+    };
+    let result = shown(few).unwrap();
+    let row = &result.rows[0];
+    assert_eq!((row.hit, row.hit_model, row.model.as_ref().unwrap().outside90), (None, Some(true), Some(false)));
+    assert_eq!(result.proper.unwrap().all.drawn_rows, 1);
 }
 
 #[test]
