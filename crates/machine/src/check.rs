@@ -271,11 +271,11 @@ fn check_opps(domain: &FreqDomain, found: &mut Warnings) {
 fn check_idle(cpu_type: &CpuType, found: &mut Warnings) {
     let key = |state: &str, name: &str| format!("cpu_type.{}.idle.{state}.{name}", cpu_type.name);
     for state in &cpu_type.idle_states {
-        if state.wake_ns > state.exit_latency_ns {
+        if cpu_type.cpuidle && state.wake_ns > state.exit_latency_ns {
             found.add(key(&state.name, "wake"), "wake latency exceeds the exit latency that the kernel sees");
         }
         // Not against the exit latency: the Hi3660 device tree states less (3500 us against 800 + 2900 us).
-        if state.target_residency_ns < state.wake_ns {
+        if cpu_type.cpuidle && state.target_residency_ns < state.wake_ns {
             found.add(key(&state.name, "residency"), "pays off sooner than it can be left");
         }
     }

@@ -78,8 +78,9 @@ pub struct CpuType {
     pub name: String,
     /// Idle states, shallowest first. Never empty; index 0 is entered when nothing deeper pays.
     pub idle_states: Vec<IdleState>,
-    /// Whether a cpuidle driver drives the states. Without one there is a single state: no governor is asked, the tick
-    /// stops whenever the CPU idles, and the scheduler sees no state recorded.
+    /// Whether a cpuidle driver drives the states. Without one no governor is asked, the tick stops whenever the CPU idles,
+    /// and the scheduler sees no state recorded. The CPU then goes into each of the states by itself, as soon as it has slept
+    /// for the state's residency: a hypervisor polls for a while before it gives the CPU away, and its host's CPU goes deeper.
     pub cpuidle: bool,
     /// Throughput of a core with 1, 2, ... busy threads, in thousandths of one busy thread; `[1000]` without SMT.
     pub smt_throughput: Vec<u32>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairground_machine::{preset_text, presets, Draw, Machine, SoftCost};
+use fairground_machine::{preset_text, presets, Draw, IdleState, Machine, SoftCost};
 
 /// A preset as a board of its own, whose figures no base cell weighs.
 fn preset(name: &str) -> Machine {
@@ -206,4 +206,29 @@ fn a_stated_spread_counts_before_that_of_kind_and_class() {
         ("pixel6 thermal.node.big.capacity", 2.0),
         ("pixel6 thermal.zone.BIG.control", 1.0),
     ]);
+}
+
+/// All states have the power of the first, in a draw too; each has its own way back.
+#[test]
+fn states_that_nobody_asks_for_have_one_power_in_every_draw() {
+    let mut machine = Machine::symmetric(2);
+    let first = machine.cpu_types[0].idle_states[0].clone();
+    let later = |name: &str, target_residency_ns, wake_ns| IdleState {
+        name: name.into(),
+        target_residency_ns,
+        wake_ns,
+        ..first.clone()
+    };
+    machine.cpu_types[0].idle_states.extend([later("late", 250_000, 10_000), later("later", 2_000_000, 40_000)]);
+    machine.cpu_types[0].cpuidle = false;
+    machine.restate_figures();
+    let machine = Machine::from_toml("board", &machine.to_toml()).unwrap();
+    for draw in 1..=50 {
+        let drawn = machine.drawn(Draw(draw)).unwrap();
+        let [first, late, later] = &drawn.cpu_types[0].idle_states[..] else { panic!("three states") };
+        assert_eq!([late.power_mw, later.power_mw], [first.power_mw; 2]);
+        assert!(first.wake_ns < late.wake_ns && late.wake_ns < later.wake_ns, "{draw}");
+        let residencies = [late, later].map(|state| state.target_residency_ns);
+        assert_eq!(residencies, [250_000, 2_000_000]);
+    }
 }

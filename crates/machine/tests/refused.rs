@@ -301,10 +301,10 @@ fn idle_states_out_of_order() {
 }
 
 #[test]
-fn without_a_cpuidle_driver_there_is_one_way_to_stop() {
+fn without_a_cpuidle_driver_each_cpu_goes_deeper_by_itself() {
     let two = "cpuidle = false\n\n[cpu_type.Cortex-A53.idle.WFI]";
-    let parts = ["`cpu_type.Cortex-A53.cpuidle`", "3 idle states without a cpuidle driver", "state that alone"];
-    refused("hikey", "\n[cpu_type.Cortex-A53.idle.WFI]", two, "cpuidle = false", &parts);
+    let parts = ["without a cpuidle driver", "draws another power than the first", "the same `power` and `transition`"];
+    refused("hikey", "\n[cpu_type.Cortex-A53.idle.WFI]", two, "[cpu_type.Cortex-A53.idle.cpu-sleep]", &parts);
     let word = two.replace("false", "0");
     refused("hikey", "\n[cpu_type.Cortex-A53.idle.WFI]", &word, "cpuidle = 0", &["expected true or false"]);
 }

@@ -15,12 +15,13 @@
 
 use std::sync::Arc;
 
-use fairground_machine::{Caches, CpuId, CpuMask, Distance, Machine};
+use fairground_machine::{Caches, CpuId, CpuMask, Distance, IdleState, Machine};
 use fairground_workload::{
     Amount, Mark, Object, Op, Policy, ProgramBuilder, Report, SchedAttr, Series, Since, Start, TaskSpec, TimeUnit,
     Workload,
 };
 
+use crate::param::idles_by_itself;
 use crate::probe::Probe;
 use crate::Param;
 
@@ -370,14 +371,20 @@ impl Design {
         self.ping_pong("pipe ping-pong, processes", Channel::Pipe, self.here, true, false, true);
     }
 
-    /// Sleeps, beside a thread that computes and alone.
-    fn sleeps(&mut self, alone: bool) {
-        for (name, is_beside) in [("sleep beyond its time, CPU busy", true), ("sleep beyond its time, CPU idle", false)]
-        {
-            if !is_beside && !alone {
-                continue;
-            }
-            let body = vec![Op::Sleep(Amount::fixed(SLEEP_NS))];
+    /// Sleeps, beside a thread that computes and alone; alone also into each idle state of the CPU, if these are known.
+    fn sleeps(&mut self, states: Option<&[IdleState]>) {
+        let mut sleeps = vec![("sleep beyond its time, CPU busy".to_owned(), SLEEP_NS, true)];
+        for (i, state) in states.into_iter().flatten().enumerate() {
+            // A third longer than it takes to get there.
+            let sleep_ns = (state.target_residency_ns / 3 * 4).max(SLEEP_NS);
+            let name = match i {
+                0 => "sleep beyond its time, CPU idle".to_owned(),
+                _ => format!("sleep of {} us beyond its time, CPU idle", sleep_ns / 1000),
+            };
+            sleeps.push((name, if i == 0 { SLEEP_NS } else { sleep_ns }, false));
+        }
+        for (name, sleep_ns, is_beside) in sleeps {
+            let body = vec![Op::Sleep(Amount::fixed(sleep_ns))];
             let role = Role::Measures(vec![body]);
             let mut threads = vec![Thread { name: "first", policy: Policy::Batch, cpu: self.here, process: 0, role }];
             threads.extend(is_beside.then(|| beside(self.here)));
@@ -386,10 +393,10 @@ impl Design {
                 objects: Vec::new(),
                 batch: None,
                 steps: vec![2],
-                pause_ns: SLEEP_NS,
+                pause_ns: sleep_ns,
                 idles: !is_beside,
             };
-            self.add(name, How::Workload(play), &[name], false);
+            self.add(&name, How::Workload(play), &[&name], false);
         }
     }
 
@@ -447,14 +454,14 @@ impl Design {
 /// The trials for these places of a machine.
 pub fn design(machine: &Machine, places: &Places) -> Vec<Trial> {
     let mut design = Design { here: places.here, trials: Vec::new() };
-    let idles_one_way = |cpu: CpuId| machine.idle_states(cpu).len() == 1;
+    let by_itself = |cpu: CpuId| idles_by_itself(machine.type_of(cpu));
     design.add("system call", How::Probe(Probe::Call { cpu: places.here }, call()), &["system call"], false);
     design.calls();
     design.turns();
     design.births();
-    design.sleeps(idles_one_way(places.here));
+    design.sleeps(by_itself(places.here).then(|| machine.idle_states(places.here)));
     for (distance, other) in &places.there {
-        design.across(*distance, *other, idles_one_way(places.here) && idles_one_way(*other));
+        design.across(*distance, *other, by_itself(places.here) && by_itself(*other));
     }
     if let Some(caches) = &machine.caches {
         design.refills(machine, caches, &places.there);
@@ -538,15 +545,19 @@ mod tests {
         assert_eq!(choose("900"), None, "a CPU that the machine has not");
     }
 
-    /// With several idle states, what wakes CPUs from them is left out.
+    /// With several idle states and a governor, what wakes CPUs from them is left out.
     #[test]
-    fn idle_cpus_are_measured_where_they_idle_one_way() {
+    fn idle_cpus_are_measured_where_no_governor_chooses() {
         let idle = |machine: &Machine| trials_here(machine).iter().filter(|trial| trial.name.ends_with("idle")).count();
         let mut machine = Machine::symmetric(2);
         assert_eq!(idle(&machine), 4, "a sleep, and three kinds of messages");
+        let target_residency_ns = 300_000;
         let deeper =
-            fairground_machine::IdleState { name: "deep".into(), ..machine.cpu_types[0].idle_states[0].clone() };
+            IdleState { name: "deep".into(), target_residency_ns, ..machine.cpu_types[0].idle_states[0].clone() };
         machine.cpu_types[0].idle_states.push(deeper);
         assert_eq!(idle(&machine), 0);
+        machine.cpu_types[0].cpuidle = false;
+        assert_eq!(idle(&machine), 5);
+        assert!(trials_here(&machine).iter().any(|trial| trial.name == "sleep of 400 us beyond its time, CPU idle"));
     }
 }

@@ -622,7 +622,7 @@ mod tests {
     use std::convert::Infallible;
 
     use fairground_fair::Features;
-    use fairground_machine::SoftCost;
+    use fairground_machine::{IdleState, SoftCost};
 
     use super::*;
     use crate::design::{design, Places, Play, RowInfo};
@@ -774,6 +774,8 @@ mod tests {
     fn planted_costs_are_found_again() {
         let mut machine = Machine::symmetric(2);
         machine.cpu_types[0].cpuidle = false;
+        let first = machine.cpu_types[0].idle_states[0].clone();
+        machine.cpu_types[0].idle_states.push(IdleState { name: "late".into(), target_residency_ns: 300_000, ..first });
         machine.restate_figures();
         let sched = Features::parse("fair:v6.18").unwrap();
         let places = Places::choose(&machine, &machine.all_cpus()).unwrap();
@@ -785,6 +787,7 @@ mod tests {
         }
         // As a virtual machine halts, and as lines are read.
         real.cpu_types[0].idle_states[0].wake_ns = 12_000;
+        real.cpu_types[0].idle_states[1].wake_ns = 40_000;
         let lines = real.costs.line_ns;
         real.costs.line_read_ns = Some(lines.map(|ns| ns * 4 / 5));
         let predict = |machine: &Machine, trial: &Trial| simulate::predict(machine, &sched, trial).unwrap();

@@ -200,7 +200,7 @@ fn unmeasured(machine: &Machine, places: &Places) -> Vec<String> {
         ));
     }
     let states = machine.idle_states(places.here).len();
-    if states > 1 {
+    if !param::idles_by_itself(machine.type_of(places.here)) {
         notes.push(format!(
             "not measured: leaving the {states} idle states of CPU {}, among which the governor chooses",
             places.here

@@ -1,6 +1,6 @@
 //! The figures that are estimated, as numbers of a machine and as places in its file.
 
-use fairground_machine::{Distance, Figure, Machine, SoftCost, Source, SourceClass};
+use fairground_machine::{CpuType, Distance, Figure, Machine, SoftCost, Source, SourceClass};
 
 /// A figure of a machine file that is a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,18 +21,25 @@ pub enum Param {
     Cache(usize),
     /// `refill.memory_kib.DISTANCE`.
     Memory(Distance),
-    /// `wake` of the only idle state of a core type.
+    /// `wake` of an idle state of a core type whose states no governor chooses among.
     Wake {
         /// Index of the core type.
         cpu_type: usize,
+        /// Index of the state.
+        state: usize,
     },
+}
+
+/// Whether the length of a sleep alone decides in which idle state a CPU of this type is.
+pub fn idles_by_itself(cpu_type: &CpuType) -> bool {
+    cpu_type.idle_states.len() == 1 || !cpu_type.cpuidle
 }
 
 impl Param {
     /// The figures that workloads of `machine` may pay, in the order of its file: those of processes and switches that no
     /// workload of ours has (`exec`, `balance`) are among them, and will be seen to have no effect.
     ///
-    /// Of a core type with several idle states none is: which of them a CPU takes, its governor decides.
+    /// Of a core type with a governor and several idle states none is: which of them a CPU takes, the governor decides.
     pub fn paid_on(machine: &Machine) -> Vec<Param> {
         let mut params: Vec<Param> = SoftCost::variants().map(Param::Soft).collect();
         let apart = || machine.distances().into_iter().filter(|distance| *distance != Distance::Same);
@@ -42,8 +49,9 @@ impl Param {
             params.extend(apart().map(Param::LineRead));
         }
         params.extend(apart().filter(|d| machine.costs.message_ns[*d as usize] > 0).map(Param::Message));
-        let single = machine.cpu_types.iter().enumerate().filter(|(_, of)| of.idle_states.len() == 1);
-        params.extend(single.map(|(cpu_type, _)| Param::Wake { cpu_type }));
+        for (cpu_type, of) in machine.cpu_types.iter().enumerate().filter(|(_, of)| idles_by_itself(of)) {
+            params.extend((0..of.idle_states.len()).map(|state| Param::Wake { cpu_type, state }));
+        }
         params
     }
 
@@ -68,9 +76,9 @@ impl Param {
                 (0..=index).rev().filter(like).map(path).find(stated).unwrap_or_default()
             }
             Param::Memory(distance) => format!("refill.memory_kib.{}", distance.name()),
-            Param::Wake { cpu_type } => {
+            Param::Wake { cpu_type, state } => {
                 let of = &machine.cpu_types[cpu_type];
-                format!("cpu_type.{}.idle.{}.wake", of.name, of.idle_states[0].name)
+                format!("cpu_type.{}.idle.{}.wake", of.name, of.idle_states[state].name)
             }
         }
     }
@@ -87,7 +95,7 @@ impl Param {
             Param::Refill(distance) => costs.refill_kib_ns[distance as usize] as f64,
             Param::Cache(index) => machine.caches.as_ref().map_or(0.0, |caches| caches.all[index].refill_kib_ns as f64),
             Param::Memory(distance) => machine.caches.as_ref().map_or(0.0, |caches| caches.memory_kib(distance) as f64),
-            Param::Wake { cpu_type } => machine.cpu_types[cpu_type].idle_states[0].wake_ns as f64,
+            Param::Wake { cpu_type, state } => machine.cpu_types[cpu_type].idle_states[state].wake_ns as f64,
         }
     }
 
@@ -120,7 +128,7 @@ impl Param {
                     caches.memory_kib_ns[distance as usize] = whole;
                 }
             }
-            Param::Wake { cpu_type } => machine.cpu_types[cpu_type].idle_states[0].wake_ns = whole,
+            Param::Wake { cpu_type, state } => machine.cpu_types[cpu_type].idle_states[state].wake_ns = whole,
         }
     }
 

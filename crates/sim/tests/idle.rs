@@ -1,6 +1,6 @@
 //! Idle states, cluster states and governors, by runs whose times and energies are computed by hand.
 
-use fairground_machine::{IdleScope, Machine};
+use fairground_machine::{IdleScope, IdleState, Machine};
 use fairground_sim::testing::{self, idle_state, machine, spec, workload};
 use fairground_sim::{joules, Config, IdleGovernor, IdleStats, Outcome};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, TaskSpec};
@@ -74,6 +74,23 @@ fn one_busy_cpu_keeps_the_others_out_of_the_cluster_state() {
     assert_eq!((of(0, 0).reached, of(0, 0).cut), (1, 0));
     assert_eq!((of(0, 1).usage, of(0, 1).above, of(0, 1).held_ns, of(0, 1).lost_pj), (2, 2, 0, 1_862_000));
     assert_eq!((of(2, 0).held_ns > 90_000, of(2, 1).held_ns), (true, 0));
+}
+
+/// Nobody chooses: the CPU is in the second state once it has slept for 300 us, from which it wakes in 40 us instead of 5.
+/// Asleep from 0, awake at 5 us; asleep again until 105, awake at 110; until 410, awake at 450 us.
+#[test]
+fn without_a_driver_a_cpu_goes_deeper_by_itself() {
+    let mut m = machine(1, 1);
+    m.cpu_types[0].cpuidle = false;
+    let states = &mut m.cpu_types[0].idle_states;
+    (states[0].wake_ns, states[0].target_residency_ns) = (5_000, 1_000);
+    states.push(IdleState { name: "late".into(), wake_ns: 40_000, target_residency_ns: 300_000, ..states[0].clone() });
+    let nap = |us: u64| Op::Sleep(Amount::fixed(us * 1_000));
+    for governor in [IdleGovernor::Menu, IdleGovernor::Deepest] {
+        let outcome = run(m.clone(), vec![spec("a", vec![nap(100), nap(300)])], governor);
+        let reached = |state: usize| outcome.totals.idle[0][state].reached;
+        assert_eq!((outcome.end, reached(0), reached(1)), (450_000, 2, 1));
+    }
 }
 
 /// What `idle` makes of stays of `sleep_ns` between spells of 1 us, and the energy. WFI draws 10 mW, the sleep state

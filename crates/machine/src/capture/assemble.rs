@@ -121,6 +121,9 @@ struct Parts<'a> {
     figures: Vec<Figure>,
 }
 
+/// Sleeps from which on a CPU of a virtual machine is in its next state: a name, and ns.
+const HYPERVISOR_STATES: [(&str, u64); 3] = [("250us", 250_000), ("750us", 750_000), ("2ms", 2_000_000)];
+
 impl<'a> Parts<'a> {
     /// States where the figure at `path` is from; its value is restated at the end.
     fn state(&mut self, path: String, source: Source) {
@@ -292,7 +295,8 @@ impl<'a> Parts<'a> {
         let domain = domains.iter().find(|domain| domain.cpus.test(first));
         let lowest_mw = domain.and_then(|domain| domain.opps.first()).map_or(0.0, |opp| opp.active_mw);
         if kind.states.is_empty() {
-            return vec![lent.only_state(power, lowest_mw)];
+            let only = lent.only_state(power, lowest_mw);
+            return if self.seen.is_virtual { self.hypervisor_states(&kind.name, only) } else { vec![only] };
         }
         for state in &kind.states {
             let path = |figure: &str| format!("cpu_type.{}.idle.{}.{figure}", kind.name, state.name);
@@ -309,5 +313,18 @@ impl<'a> Parts<'a> {
             }
         }
         lent.idle_states(&kind.states, power, lowest_mw)
+    }
+
+    /// What a CPU of a virtual machine is in, the longer it sleeps. That leaving these takes longer is left to
+    /// `machine measure`.
+    fn hypervisor_states(&mut self, kind: &str, only: IdleState) -> Vec<IdleState> {
+        let mut states = vec![only.clone()];
+        for (after, residency_ns) in HYPERVISOR_STATES {
+            let name = format!("{}-{after}", only.name);
+            let reason = "round figure: a hypervisor polls for some 200 us, then its host's CPU goes deeper";
+            self.state(format!("cpu_type.{kind}.idle.{name}.residency"), Source::Estimate(reason.into()));
+            states.push(IdleState { name, target_residency_ns: residency_ns, ..only.clone() });
+        }
+        states
     }
 }

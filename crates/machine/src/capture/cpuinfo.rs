@@ -29,6 +29,8 @@ pub(super) struct CpuInfo {
     /// Names of models, in order of appearance, each once; control characters as escapes.
     pub models: Vec<String>,
     pub isa: Option<Isa>,
+    /// Whether a hypervisor is below.
+    pub is_virtual: bool,
 }
 
 impl CpuInfo {
@@ -44,7 +46,6 @@ impl CpuInfo {
 
     fn parse(tree: &Tree, text: &str, notes: &mut Notes) -> Result<CpuInfo, CaptureError> {
         let mut info = CpuInfo::default();
-        let mut is_virtual = false;
         for block in text.split("\n\n") {
             let fields: Vec<(&str, &str)> = block
                 .lines()
@@ -52,7 +53,7 @@ impl CpuInfo {
                 .map(|(key, value)| (key.trim(), value.trim()))
                 .collect();
             let field = |name: &str| fields.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-            is_virtual |= field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+            info.is_virtual |= field("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
             let model = field("model name").filter(|model| !model.is_empty()).map(printable);
             let arm = match (field("CPU implementer"), field("CPU part")) {
                 (Some(implementer), Some(part)) => Some((hex(tree, implementer)?, hex(tree, part)?)),
@@ -73,7 +74,7 @@ impl CpuInfo {
             }
             info.models.extend(model.filter(|model| !info.models.contains(model) && info.models.len() < NR_CPUS));
         }
-        if is_virtual {
+        if info.is_virtual {
             notes.add(
                 "/proc/cpuinfo has the flag hypervisor: this is a virtual machine; topology, caches, clocks and idle states are what the \
                  hypervisor shows",

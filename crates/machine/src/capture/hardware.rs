@@ -13,6 +13,8 @@ pub(super) struct Hardware {
     pub title: String,
     pub places: &'static Origins,
     pub isa: Option<Isa>,
+    /// Whether a hypervisor is below.
+    pub is_virtual: bool,
     pub is_zen: bool,
     pub core_names: Vec<Option<String>>,
     pub topology: Topology,

@@ -47,6 +47,7 @@ pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Ha
         title: title(sysfs, &cpus, &cpuinfo)?,
         places: &SYSFS,
         isa: cpuinfo.isa.map_or_else(|| Isa::from_tree(sysfs, states), |isa| Ok(Some(isa)))?,
+        is_virtual: cpuinfo.is_virtual,
         is_zen: kinds::is_zen(sysfs)?,
         core_names,
         topology,

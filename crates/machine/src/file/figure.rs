@@ -146,6 +146,11 @@ impl<'a> Node<'a> {
         })
     }
 
+    /// The number that the file states, in the model's unit, whatever a draw or a turn makes of it.
+    pub(super) fn stated(&self, quantity: &Quantity) -> FileResult<f64> {
+        Ok(self.quantity(quantity, None)?.0)
+    }
+
     /// The time that the file states, in whole ns, whatever a draw makes of it.
     pub(super) fn stated_time(&self, path: &str) -> FileResult<u64> {
         Ok(self.quantity(&TIME, self.file.perturbation(path))?.0 as u64)

@@ -34,8 +34,8 @@ pub(super) fn read(node: &Node, levels: &Levels, clocks: &Clocks) -> FileResult<
         let cpus = levels.cpus(&cpus_node)?;
         strengths.push((read_strength(&fields, levels, &cpus)?, cpus, entry.clone()));
         let smt_throughput = read_smt(&fields, threads_of(levels, &cpus))?;
-        let idle_states = read_idle_states(&fields.need("idle")?)?;
-        let cpuidle = read_cpuidle(&fields, idle_states.len())?;
+        let cpuidle = fields.get("cpuidle").map_or(Ok(true), |node| node.boolean())?;
+        let idle_states = read_idle_states(&fields.need("idle")?, cpuidle)?;
         types.push(CpuType { name: name.to_string(), idle_states, cpuidle, smt_throughput });
         groups.push((cpus, cpus_node));
     }
@@ -186,28 +186,25 @@ pub(super) fn show_smt(permille: &[u32]) -> String {
     permille.iter().map(|p| (f64::from(*p) / 1000.0).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads `cpuidle = false`, for a machine where no driver reports idle states to the kernel.
-fn read_cpuidle(fields: &Fields, states: usize) -> FileResult<bool> {
-    let Some(node) = fields.get("cpuidle") else { return Ok(true) };
-    let cpuidle = node.boolean()?;
-    if !cpuidle && states > 1 {
-        let fault = node.fault(format!("{states} idle states without a cpuidle driver"));
-        return Err(fault.hint("without a driver a CPU has one way to stop: state that alone, or leave `cpuidle` out"));
-    }
-    Ok(cpuidle)
-}
-
-/// Reads `idle.NAME` tables, shallowest first.
-fn read_idle_states(node: &Node) -> FileResult<Vec<IdleState>> {
+/// Reads `idle.NAME` tables, shallowest first. `cpuidle`: whether a driver drives them.
+fn read_idle_states(node: &Node, cpuidle: bool) -> FileResult<Vec<IdleState>> {
     let mut states: Vec<IdleState> = Vec::new();
+    let mut first_power = [0.0; 2];
     for (name, entry) in node.entries()? {
-        let state = read_idle_state(name, &entry)?;
-        if let Some(last) = states.last() {
-            require_deeper(&state, last, &entry)?;
-        } else if state.scope == IdleScope::Cluster {
-            return Err(entry
-                .fault_at_key("the first idle state is one of the cluster")
-                .hint("expected a state of the CPU alone first: it holds until the whole cluster is idle"));
+        let mut state = read_idle_state(name, &entry)?;
+        match states.last() {
+            Some(last) if cpuidle => require_deeper(&state, last, &entry)?,
+            Some(last) => {
+                require_later(&state, last, &entry, first_power)?;
+                // In a draw, too.
+                (state.power_mw, state.transition_uj) = (last.power_mw, last.transition_uj);
+            }
+            None if state.scope == IdleScope::Cluster => {
+                return Err(entry
+                    .fault_at_key("the first idle state is one of the cluster")
+                    .hint("expected a state of the CPU alone first: it holds until the whole cluster is idle"));
+            }
+            None => first_power = stated_power(&entry)?,
         }
         states.push(state);
     }
@@ -217,9 +214,17 @@ fn read_idle_states(node: &Node) -> FileResult<Vec<IdleState>> {
     Ok(states)
 }
 
+const IDLE_KEYS: [&str; 9] =
+    ["scope", "polling", "keeps_cache", "entry", "wake", "exit_latency", "residency", "power", "transition"];
+
+/// `power` and `transition` of an idle state as the file states them.
+fn stated_power(entry: &Node) -> FileResult<[f64; 2]> {
+    let fields = entry.table(&IDLE_KEYS)?;
+    Ok([fields.need("power")?.stated(&POWER)?, fields.need("transition")?.stated(&ENERGY)?])
+}
+
 fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
-    let keys = ["scope", "polling", "keeps_cache", "entry", "wake", "exit_latency", "residency", "power", "transition"];
-    let fields = entry.table(&keys)?;
+    let fields = entry.table(&IDLE_KEYS)?;
     let path = |key: &str| format!("{}.{key}", entry.path);
     let time = |key: &str| fields.need(key)?.time(path(key));
     let (entry_ns, told_entry_ns) = read_idle_time(&fields.need("entry")?, path("entry"))?;
@@ -256,6 +261,24 @@ fn read_scope(node: &Node) -> FileResult<IdleScope> {
         "cluster" => Ok(IdleScope::Cluster),
         other => Err(node.fault(format!("unknown scope `{other}`")).hint(suggest(other, ["cpu", "cluster"]))),
     }
+}
+
+/// Without a driver the CPU goes from state to state by itself, as it sleeps, and nobody knows what it draws there.
+fn require_later(state: &IdleState, last: &IdleState, entry: &Node, first_power: [f64; 2]) -> FileResult<()> {
+    let residencies = (last.target_residency_ns, state.target_residency_ns);
+    let (wrong, hint) = if state.scope == IdleScope::Cluster {
+        ("is one of the cluster".to_owned(), "expected scope cpu: each CPU goes there by itself")
+    } else if state.polling || last.polling {
+        ("polls, or follows one that does".to_owned(), "expected no polling state beside others")
+    } else if residencies.1 <= residencies.0 {
+        let wrong = format!("has residency {} ns after {} ns", residencies.1, residencies.0);
+        (wrong, "expected a longer one: it is the time after which the CPU is in the state")
+    } else if stated_power(entry)? != first_power {
+        ("draws another power than the first".to_owned(), "expected the same `power` and `transition` in all states")
+    } else {
+        return Ok(());
+    };
+    Err(entry.fault_at_key(format!("without a cpuidle driver, the state {wrong}")).hint(hint))
 }
 
 /// A later state costs at least as much to leave, pays after at least as long, and needs at least as many CPUs.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use fairground_machine::{Cluster, CpuId, CpuType, FreqDomain, IdleScope, Machine};
 
 use super::cpu::Mode;
+use super::idle::IdlePeriod;
 use super::Engine;
 use crate::{Energy, EnergyBook, EventKind, Time};
 
@@ -101,7 +102,11 @@ impl Engine {
     /// The state that a sleeping CPU's hardware is in.
     pub(super) fn held_state(&self, cpu: CpuId) -> usize {
         let states = self.machine.idle_states(cpu);
-        let asked = self.cpus[cpu as usize].stay.asked;
+        let IdlePeriod { asked, from, .. } = self.cpus[cpu as usize].stay;
+        if !self.machine.type_of(cpu).cpuidle {
+            let slept_ns = self.now.saturating_sub(from);
+            return states.iter().rposition(|state| state.target_residency_ns <= slept_ns).unwrap_or(0);
+        }
         if states[asked].scope == IdleScope::Cpu {
             return asked;
         }

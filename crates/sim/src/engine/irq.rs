@@ -396,7 +396,7 @@ impl Engine {
         self.cpus[cpu as usize].stay.entered = from + self.machine.idle_states(cpu)[held].entry_ns;
     }
 
-    /// The state to ask for, and whether to stop the tick. Without a cpuidle driver there is one state, and the tick
+    /// The state to ask for, and whether to stop the tick. Without a cpuidle driver it is the first, and the tick
     /// always stops. DEVIATION: some stable releases without a driver keep the tick until it has come once.
     fn select_state(&mut self, cpu: CpuId) -> (usize, bool) {
         if !self.machine.type_of(cpu).cpuidle {

@@ -103,6 +103,11 @@ impl<'m> Speeds<'m> {
     /// for which this is true.
     fn wake_ns(&self, cpu: CpuId, now: u64) -> u64 {
         let states = self.machine.idle_states(cpu);
+        if !self.machine.type_of(cpu).cpuidle {
+            let slept_ns = now.saturating_sub(self.stays[cpu as usize].since);
+            let held = states.iter().rfind(|state| state.target_residency_ns + state.wake_ns <= slept_ns);
+            return held.unwrap_or(&states[0]).wake_ns;
+        }
         let cluster = &self.machine.clusters[self.machine.cpus[cpu as usize].cluster as usize];
         let asked_by_all = |state: usize, begin: u64| {
             let asks = |s: &Stay| s.asked >= state && s.since <= begin && begin <= s.left;

@@ -36,6 +36,7 @@ pub(super) fn read(tree: &DeviceTree, notes: &mut Notes) -> Result<Hardware, Cap
         title: cpus.title()?,
         places: &DEVICE_TREE,
         isa: cpus.isa(),
+        is_virtual: false,
         is_zen: false,
         core_names: cpus.names()?,
         topology,
