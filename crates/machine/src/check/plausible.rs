@@ -229,7 +229,9 @@ fn idle_states(machine: &Machine, all: &mut Vec<Sample>) {
                 all.push(Sample { class: format!("cpu_type.idle.{class}"), key, value, unit, by });
             };
             let times = [("entry", state.entry_ns), ("wake", state.wake_ns), ("residency", state.target_residency_ns)];
-            for (name, ns) in times {
+            // Of states that a CPU enters by itself the kernel is told nothing.
+            let told = cpu_type.cpuidle || depth == "first";
+            for (name, ns) in times.into_iter().filter(|_| told) {
                 let share = ns as f64 / state.exit_latency_ns as f64;
                 add(name, name.into(), share, " of the exit latency", None);
             }
