@@ -8,8 +8,8 @@
 //! Where two threads take turns on one CPU they are of SCHED_BATCH, which no wakeup preempts: the thread that wakes goes on
 //! until it sleeps, in every release. Between CPUs each workload is there twice. Alone, CPUs fall idle between two messages.
 //! Beside a thread of SCHED_IDLE on each CPU, which computes and is preempted at once by whatever wakes, they never do. The
-//! difference is what leaving the idle state takes. Alone they are part of the design only where CPUs have one idle state:
-//! of several the governor chooses, here and in the simulation, and not always alike.
+//! difference is what leaving the idle state takes. Alone they are part of the design only where no governor chooses
+//! among idle states: it would choose here and in the simulation, and not always alike.
 //!
 //! What this language has no word for is measured by probes (`probe.rs`).
 
