@@ -374,14 +374,11 @@ impl Design {
     /// Sleeps, beside a thread that computes and alone; alone also into each idle state of the CPU, if these are known.
     fn sleeps(&mut self, states: Option<&[IdleState]>) {
         let mut sleeps = vec![("sleep beyond its time, CPU busy".to_owned(), SLEEP_NS, true)];
-        for (i, state) in states.into_iter().flatten().enumerate() {
+        sleeps.extend(states.map(|_| ("sleep beyond its time, CPU idle".to_owned(), SLEEP_NS, false)));
+        for state in states.into_iter().flatten().skip(1) {
             // A third longer than it takes to get there.
-            let sleep_ns = (state.target_residency_ns / 3 * 4).max(SLEEP_NS);
-            let name = match i {
-                0 => "sleep beyond its time, CPU idle".to_owned(),
-                _ => format!("sleep of {} us beyond its time, CPU idle", sleep_ns / 1000),
-            };
-            sleeps.push((name, if i == 0 { SLEEP_NS } else { sleep_ns }, false));
+            let sleep_ns = state.target_residency_ns / 3 * 4;
+            sleeps.push((format!("sleep of {} us beyond its time, CPU idle", sleep_ns / 1000), sleep_ns, false));
         }
         for (name, sleep_ns, is_beside) in sleeps {
             let body = vec![Op::Sleep(Amount::fixed(sleep_ns))];

@@ -93,7 +93,7 @@ pub struct RowFit {
 /// A whole against its parts: a row, predicted from the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// The row.
+    /// Name of the row, as its trial has it.
     pub name: String,
     /// As measured, ns.
     pub ns: f64,
@@ -101,16 +101,16 @@ pub struct Rule {
     pub predicted_ns: Option<f64>,
 }
 
-/// What was estimated.
+/// Figures from measured rows, and how well the model gives these rows.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     /// The machine with the figures that are taken.
     pub machine: Machine,
     /// All figures that some trial pays.
     pub figures: Vec<FigureEstimate>,
-    /// All rows.
+    /// Measured times beside the model's, in the order of the trials.
     pub rows: Vec<RowFit>,
-    /// All wholes.
+    /// Rows that are a whole, each predicted from the other rows.
     pub rules: Vec<Rule>,
     /// The misfit common to all rows, relative.
     pub misfit: f64,
@@ -151,7 +151,7 @@ const NO_PREDICTION: f64 = 0.3;
 struct Problem {
     /// Measured, ns.
     ns: Vec<f64>,
-    /// Relative standard errors.
+    /// Standard errors of `ns` by row, as parts of it.
     errors: Vec<f64>,
     /// Whether a probe measured it.
     is_probe: Vec<bool>,

@@ -50,7 +50,7 @@ pub enum MeasureError {
     OtherMachine {
         /// Name of the file or preset.
         name: String,
-        /// The first difference.
+        /// The first thing in which the file differs from this machine.
         what: String,
     },
     /// None of the CPUs may be used.
@@ -69,7 +69,7 @@ pub enum MeasureError {
     Simulation {
         /// Name of the trial.
         trial: String,
-        /// Why.
+        /// What the player or the simulator says.
         cause: String,
     },
     /// The user interrupted it.
@@ -95,7 +95,7 @@ pub struct MeasureOptions<'a> {
 /// Rounds that are needed for a median and a spread.
 pub const ROUNDS_MIN: usize = 3;
 
-/// What was measured.
+/// Figures of this machine, and under which conditions they were measured.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// Figures, rows and sum rules.

@@ -116,7 +116,7 @@ impl World {
         Ok(world)
     }
 
-    /// A template.
+    /// The thread template with this index in the workload. Panics if there is none.
     pub fn template(&self, spec: SpecId) -> &TaskSpec {
         &self.workload.tasks[spec as usize]
     }

@@ -85,9 +85,9 @@ pub struct Cell {
     pub intervention: String,
     /// Name of the figure.
     pub metric: String,
-    /// What was measured.
+    /// The change and both sides' figures on this machine.
     pub measured: Measured,
-    /// What was predicted.
+    /// The change over draws, and both sides' figures in the simulator.
     pub predicted: Predicted,
     /// Whether the measured change is in the 50 % interval of what is predicted for it, its own error included.
     pub in50: Option<bool>,
