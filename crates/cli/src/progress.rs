@@ -36,6 +36,11 @@ impl Progress {
     pub fn step(&self) {
         self.0.inc(1);
     }
+
+    /// Hides the counter while `write` writes to the terminal.
+    pub fn aside(&self, write: impl FnOnce()) {
+        self.0.suspend(write);
+    }
 }
 
 impl Drop for Progress {

@@ -64,7 +64,7 @@ pub const TERMS: [CostTerm; 8] = [
         meaning: "entering and leaving idle states (entry and wake of every state)",
         off: |m, _, _| {
             let states = m.cpu_types.iter_mut().flat_map(|t| &mut t.idle_states);
-            states.for_each(|s| (s.entry_ns, s.wake_ns) = (0, 0));
+            states.for_each(|s| (s.entry_ns, s.wake_ns, s.late_ns) = (0, 0, 0));
         },
     },
     CostTerm {

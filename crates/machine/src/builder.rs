@@ -73,6 +73,9 @@ impl IdleState {
             power_mw: 10.0,
             transition_uj: 0.0,
             polling: false,
+            wake_scatter: 1.0,
+            late_ns: 0,
+            late_share: 0.0,
             keeps_cache: true,
         }
     }

@@ -69,6 +69,9 @@ const KINDS: &[Kind] = &[
     Kind::estimated("thermal.*", 2.0),
     Kind { declared: Some(USUAL_ENTRY.spread), ..Kind::shared("*.entry", "idle times") },
     Kind { declared: Some(USUAL_WAKE.spread), estimate: Some(1.5), ..Kind::shared("*.wake", "idle times") },
+    Kind::plain("*.late"),
+    Kind::plain("*.late_share"),
+    Kind::plain("*.wake_scatter"),
     Kind::shared("cpu_type.*.power", "power"),
     Kind::shared("cpu_type.*.transition", "power"),
     Kind::estimated("*.smt_throughput", 1.12),
@@ -273,6 +276,14 @@ pub fn share_below(deviation: f64) -> f64 {
     libm::erfc(-deviation * std::f64::consts::FRAC_1_SQRT_2) / 2.0
 }
 
+/// A standard normal number from two independent numbers that are uniform over all u64 (Box and Muller); the same on every
+/// system, for libm is arithmetic alone.
+pub fn standard_normal(raw: [u64; 2]) -> f64 {
+    // Neither 0 nor 1 is reached.
+    let [radius, angle] = raw.map(|raw| ((raw >> 11) as f64 + 0.5) / (1u64 << 53) as f64);
+    libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
+}
+
 /// A numbered draw of all figures in doubt; 0: none is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Draw(pub u64);
@@ -280,9 +291,12 @@ pub struct Draw(pub u64);
 impl Draw {
     /// How many standard deviations the thing called `name` is off in this draw: normal, the same on every system.
     pub fn deviation(self, name: &str) -> f64 {
-        let [radius, angle] = self.uniform(name);
-        // Box and Muller; libm is arithmetic alone, and rounds the same everywhere.
-        libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
+        let mut hash = Xxh3::new();
+        hash.update(b"draw of doubt");
+        hash.update(&self.0.to_le_bytes());
+        hash.update(name.as_bytes());
+        let bits = hash.digest128();
+        standard_normal([bits as u64, (bits >> 64) as u64])
     }
 
     /// [`share_below`] of [`Self::deviation`].
@@ -296,16 +310,6 @@ impl Draw {
             0 => 1.0,
             _ => doubt.factor(path, |name| self.deviation(name)),
         }
-    }
-
-    /// Two independent numbers between 0 and 1, neither of which is reached.
-    fn uniform(self, name: &str) -> [f64; 2] {
-        let mut hash = Xxh3::new();
-        hash.update(b"draw of doubt");
-        hash.update(&self.0.to_le_bytes());
-        hash.update(name.as_bytes());
-        let bits = hash.digest128();
-        [bits as u64, (bits >> 64) as u64].map(|bits| ((bits >> 11) as f64 + 0.5) / (1u64 << 53) as f64)
     }
 }
 

@@ -43,7 +43,7 @@ mod thermal;
 pub use caches::{Cache, Caches};
 pub use capture::{capture, capture_script, Capture, CaptureError, CaptureOptions};
 pub use check::Warning;
-pub use doubt::{share_below, Deviations, Doubt, Draw, DrawLaw, Posterior, EFFECTIVE_MIN};
+pub use doubt::{share_below, standard_normal, Deviations, Doubt, Draw, DrawLaw, Posterior, EFFECTIVE_MIN};
 pub use error::{why_unread, FileError, MachineError};
 pub use file::places;
 pub use fit_params::FitParam;

@@ -104,8 +104,16 @@ pub struct IdleState {
     pub scope: IdleScope,
     /// Time to get in, ns; a wake during entry waits for its end.
     pub entry_ns: u64,
-    /// Time from a wake event until the CPU runs instructions again, ns.
+    /// Time from a wake event until the CPU runs instructions again, ns: the median.
     pub wake_ns: u64,
+    /// Two thirds of all wakes take between `wake_ns` over this factor and `wake_ns` times it (log-normal); 1, which is
+    /// the least: all take the same.
+    pub wake_scatter: f64,
+    /// How much longer a wake by another CPU takes when it comes late, ns: the hypervisor's host had put its own CPU to
+    /// sleep.
+    pub late_ns: u64,
+    /// Part of the wakes by other CPUs that come late, 0 to 1.
+    pub late_share: f64,
     /// Worst-case exit latency as the kernel sees it, ns (device tree: wakeup-latency, else entry + exit).
     pub exit_latency_ns: u64,
     /// Target residency as the kernel sees it: shortest idle period that saves energy, ns.
@@ -390,13 +398,15 @@ pub struct Figure {
     pub spread: Option<f64>,
 }
 
-/// A time of the machine file that is to be stated anew.
+/// A time or a factor of the machine file that is to be stated anew.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewFigure {
     /// As [`Figure::path`].
     pub path: String,
-    /// Its value as the file has it, before `costs.scale`, ns.
-    pub ns: f64,
+    /// Its value as the file has it, before `costs.scale`.
+    pub value: f64,
+    /// The unit of `value`, one that the file has for such figures: `ns` or `factor`.
+    pub unit: &'static str,
     /// Where it comes from.
     pub source: Source,
     /// As [`Figure::spread`], 1 to 10.

@@ -126,6 +126,14 @@ impl Machine {
                     "    {:<14} {scope:<8} {entry:>7} {wake:>7} {exit:>7} {residency:>7}   {} mW",
                     s.name, s.power_mw
                 );
+                if s.wake_scatter != 1.0 || s.late_share > 0.0 {
+                    let (scatter, share, late) = (s.wake_scatter, 100.0 * s.late_share, us(s.late_ns));
+                    let _ = writeln!(
+                        out,
+                        "    {:<14} two thirds of the wakes within a factor {scatter}; {share} % of those by other CPUs {late} us late",
+                        ""
+                    );
+                }
             }
         }
         out

@@ -174,6 +174,9 @@ impl Builder {
                 power_mw: 0.0,
                 transition_uj: 0.25 * depth as f64,
                 polling: false,
+                wake_scatter: 1.0 + 0.5 * self.vary(9, depth as u32, 3) as f64,
+                late_ns: us * self.vary(10, depth as u32, 2),
+                late_share: 0.25 * self.vary(10, depth as u32, 2) as f64,
                 keeps_cache: self.vary(8, depth as u32, 2) == 0,
             });
         let gain = self.vary(2, t, 600) as u32 / self.shape.threads;

@@ -73,6 +73,12 @@ fn wrong_types_say_what_was_expected() {
     refused("hikey", "llcs = \"4 cpus\"", "llcs = 4", "llcs = 4", &["`topology.llcs`", "expected groups of CPUs"]);
     refused("hikey", "scope = \"cluster\"", "scope = \"clutser\"", "clutser", &["unknown scope", "`cluster`?"]);
     refused("hikey", "scope = \"cluster\"", "polling = 1", "polling = 1", &["expected true or false"]);
+    let scatter = "wake_scatter = { factor = 0.5, source = \"K\" }";
+    refused("hikey", "scope = \"cluster\"", scatter, "factor", &["a scatter of 0.5", "to 10"]);
+    let late = "late = { us = 100, source = \"K\" }";
+    refused("hikey", "scope = \"cluster\"", late, "late =", &["one of `late` and `late_share` alone", "state both"]);
+    let share = format!("{late}\nlate_share = {{ factor = 1.5, source = \"K\" }}");
+    refused("hikey", "scope = \"cluster\"", &share, "factor", &["a share of 1.5", "expected 0 to 1"]);
 }
 
 #[test]

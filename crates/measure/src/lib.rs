@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `design` | the workloads, and the CPUs on which they run |
 //! | `probe` | what no workload can say: a null system call, lines, refills |
+//! | `wakes` | how single wakes of an idle CPU scatter |
 //! | `real`, `simulate` | the time of an operation here, and as simulated |
 //! | `estimate`, `nnls` | from times to figures, with their spreads |
 //! | `param` | the figures as parts of a machine and of its file |
@@ -26,6 +27,7 @@ mod param;
 mod probe;
 mod real;
 mod simulate;
+mod wakes;
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -36,10 +38,13 @@ use fairground_play::CpuTimes;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use wakes::Wakes;
+
 pub use design::Places;
 pub use estimate::{Estimate, FigureEstimate, RowFit, Rule, Standing};
 pub use param::Param;
 pub use simulate::nearest_preset;
+pub use wakes::WakeFigure;
 
 /// Why there is no measurement.
 #[derive(Debug, Error, Diagnostic)]
@@ -100,6 +105,8 @@ pub const ROUNDS_MIN: usize = 3;
 pub struct Measurement {
     /// Figures, rows and sum rules.
     pub estimate: Estimate,
+    /// How wakes of idle CPUs scatter; none where that was not measured.
+    pub wakes: Vec<WakeFigure>,
     /// The CPUs on which it was measured.
     pub places: Places,
     /// The scheduler that the trials were simulated with.
@@ -155,9 +162,12 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let begin = Instant::now();
     let before = CpuTimes::read();
     let mut real = real::Real::prepare(design::design(machine, &places), places.here, allowed, options.stop)?;
+    let mut wakes = Wakes::of(machine, &places);
+    let mut failure = None;
     let mut rounds = 0;
     while rounds < options.rounds && (rounds < ROUNDS_MIN || begin.elapsed() < options.budget) {
         real.play_round(rounds, options.stop)?;
+        failure = failure.or_else(|| wakes.as_mut()?.round().err());
         rounds += 1;
         (options.tell)(rounds);
     }
@@ -169,12 +179,18 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     if others_pct > OTHERS_IDLE_PCT {
         trials.retain(|(trial, _)| !matches!(&trial.how, design::How::Workload(play) if play.idles));
         notes.push(format!("not measured: CPUs that fall idle, as others took {others_pct:.0} % of the CPUs' time"));
+        wakes = None;
+    }
+    if let Some(error) = failure {
+        notes.push(format!("not measured: how wakes of idle CPUs scatter: {error}"));
+        wakes = None;
     }
     let predict = |machine: &Machine| {
         let all = trials.iter().map(|(trial, _)| simulate::predict(machine, &features, trial));
         Ok(all.collect::<Result<Vec<_>, MeasureError>>()?.concat())
     };
     let estimate = estimate::estimate(machine, &trials, predict)?;
+    let wakes = wakes.map_or_else(Vec::new, |wakes| wakes.figures(machine));
     if rounds < options.rounds {
         let (asked, budget) = (options.rounds, options.budget.as_secs());
         notes.push(format!("{rounds} of {asked} rounds were done in {budget} s: --budget S gives it more time"));
@@ -183,7 +199,7 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     notes.extend(real.missing.iter().map(|missing| format!("not measured: {missing}")));
     notes.extend(times.iter().flat_map(|times| busy(times, others_pct)));
     notes.extend(other_ways(&real.switches(), machine, &features, &trials)?);
-    Ok(Measurement { estimate, places, sched, rounds, took, overhead_ns: real.overhead(), notes })
+    Ok(Measurement { estimate, wakes, places, sched, rounds, took, overhead_ns: real.overhead(), notes })
 }
 
 /// What this machine, or this user, does not let be measured.
@@ -293,8 +309,17 @@ impl Measurement {
                 _ => Source::Published(SourceClass::Measured, how.clone()),
             };
             let ns = figure.param.stated_ns(machine, figure.ns);
-            new.push(NewFigure { path: figure.path.clone(), ns, source, spread: spread_stated(figure.spread) });
+            let (path, spread) = (figure.path.clone(), spread_stated(figure.spread));
+            new.push(NewFigure { path, value: ns, unit: "ns", source, spread });
         }
+        let settled = self.wakes.iter().filter(|figure| figure.settled);
+        new.extend(settled.map(|WakeFigure { path, value, unit, spread, .. }| NewFigure {
+            path: path.clone(),
+            value: *value,
+            unit,
+            source: Source::Published(SourceClass::Measured, how.clone()),
+            spread: spread_stated(*spread),
+        }));
         // A table by distance has all that occur.
         let reads = |figure: &NewFigure| figure.path.starts_with("costs.line_read.");
         if machine.costs.line_read_ns.is_none() && new.iter().any(reads) {
@@ -304,7 +329,7 @@ impl Measurement {
                     let ns = self.estimate.machine.costs.line_ns[distance as usize] as f64;
                     let source = Source::Estimate(format!("as costs.line.{}", distance.name()));
                     let spread = spread_stated(Param::LineRead(distance).spread_of_estimate(machine));
-                    new.push(NewFigure { path, ns, source, spread });
+                    new.push(NewFigure { path, value: ns, unit: "ns", source, spread });
                 }
             }
         }

@@ -23,6 +23,8 @@ pub enum Purpose {
     NewIdle = 7,
     /// When the first period of a group's quota (cpu.max) ends; entity = the group.
     QuotaPeriod = 8,
+    /// By what factor a wake of a CPU takes longer than usual, and whether it comes late; entity = the CPU.
+    Wake = 9,
     /// Steady tasks of a state that is judged; entity = its number.
     Steady = 16,
 }

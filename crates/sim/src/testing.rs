@@ -246,6 +246,9 @@ pub fn idle_state(name: &str, exit_latency_ns: u64, target_residency_ns: u64) ->
         power_mw: 0.0,
         transition_uj: 0.0,
         polling: false,
+        wake_scatter: 1.0,
+        late_ns: 0,
+        late_share: 0.0,
         keeps_cache: true,
     }
 }

@@ -1,6 +1,6 @@
 //! Idle states, cluster states and governors, by runs whose times and energies are computed by hand.
 
-use fairground_machine::{IdleScope, IdleState, Machine};
+use fairground_machine::{CpuMask, IdleScope, IdleState, Machine};
 use fairground_sim::testing::{self, idle_state, machine, spec, workload};
 use fairground_sim::{joules, Config, IdleGovernor, IdleStats, Outcome};
 use fairground_workload::{Amount, Object, Op, ProgramBuilder, TaskSpec};
@@ -91,6 +91,53 @@ fn without_a_driver_a_cpu_goes_deeper_by_itself() {
         let reached = |state: usize| outcome.totals.idle[0][state].reached;
         assert_eq!((outcome.end, reached(0), reached(1)), (450_000, 2, 1));
     }
+}
+
+/// Wakes of 5 us whose logarithm has a standard deviation of ln 2: in the mean they take exp((ln 2)^2 / 2) = 1.272 times as
+/// long, and with other seeds otherwise. A tenth that comes 100 us late is of wakes by other CPUs, not of timers.
+#[test]
+fn wakes_scatter_round_their_median() {
+    let wakes_us = |scatter: f64, late_share: f64, seed: u64| {
+        let mut m = machine(1, 1);
+        let state = &mut m.cpu_types[0].idle_states[0];
+        (state.wake_ns, state.wake_scatter) = (5_000, scatter);
+        (state.late_ns, state.late_share) = (100_000, late_share);
+        let mut p = ProgramBuilder::new();
+        p.repeat(Some(4_000), |p| _ = p.op(Op::Sleep(Amount::fixed(100_000))));
+        let mut a = spec("a", vec![]);
+        a.program = p.build();
+        let config = Config { start_phase: false, seed, ..Config::default() };
+        let outcome = testing::engine(m, workload(vec![], vec![a]), config).run(&mut []).expect("the run ends well");
+        // One more wakes the CPU at the start.
+        (outcome.end - 4_000 * 100_000) as f64 / 4_001e3
+    };
+    assert_eq!(wakes_us(1.0, 0.1, 1), 5.0);
+    let means = [1, 2, 3].map(|seed| wakes_us(2.0, 0.1, seed));
+    assert!(means.iter().all(|mean| (6.1..6.6).contains(mean)), "{means:?}");
+    assert!(means[0] != means[1] && means[1] != means[2]);
+}
+
+/// A thread on CPU 0 wakes one that sleeps on CPU 1 every 100 us, which a quarter of the time takes 50 us longer.
+#[test]
+fn wakes_by_other_cpus_come_late() {
+    let mut m = machine(2, 1);
+    let state = &mut m.cpu_types[0].idle_states[0];
+    (state.late_ns, state.late_share) = (50_000, 0.25);
+    let (mut waker, mut woken) = (ProgramBuilder::new(), ProgramBuilder::new());
+    waker.repeat(Some(4_000), |p| _ = p.op(Op::SemPost(0)).op(Op::SemWait(1)).op(Op::Run(Amount::fixed(100_000))));
+    woken.repeat(Some(4_000), |p| _ = p.op(Op::SemWait(0)).op(Op::SemPost(1)));
+    let on = |cpu: u32, mut program: ProgramBuilder| {
+        let mut task = spec("a", vec![]);
+        (task.program, task.affinity) = (program.build(), Some(CpuMask::single(cpu)));
+        task
+    };
+    let tasks = vec![on(0, waker), on(1, woken)];
+    let objects = vec![Object::Semaphore { value: 0 }; 2];
+    let config = Config { start_phase: false, ..Config::default() };
+    let outcome = testing::engine(m, workload(objects, tasks), config).run(&mut []).expect("the run ends well");
+    // 100 us of work, and 25 on average that both CPUs may come late.
+    let round_us = outcome.end as f64 / 4e6;
+    assert!((120.0..132.0).contains(&round_us), "{round_us}");
 }
 
 /// What `idle` makes of stays of `sleep_ns` between spells of 1 us, and the energy. WFI draws 10 mW, the sleep state

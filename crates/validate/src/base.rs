@@ -23,6 +23,10 @@ const WARMUP_NS: u64 = 20 * MS;
 const RIVALS_NS: u64 = 600_000 * MS;
 /// Work between two looks at the clock of a thread that never sleeps, ns.
 const CHUNK_NS: u64 = 200 * US;
+/// Threads that never sleep begin at times of their own within this, ns. Else those of all rounds would come to the same
+/// CPUs in the same order when they are simulated, and in any order when they are played, and it takes the balancing of
+/// a busy CPU longer than a round to undo that.
+const ARRIVAL_NS: u64 = 16 * MS;
 
 /// What all base workloads are made for.
 #[derive(Clone, Debug)]
@@ -143,6 +147,13 @@ pub fn ping_pong(shape: &Shape, how: Messages) -> Workload {
     workload
 }
 
+/// The beginning of a thread that never sleeps.
+fn hog_program() -> ProgramBuilder {
+    let mut p = ProgramBuilder::new();
+    p.op(Op::Sleep(Amount { base: 0, jitter: ARRIVAL_NS }));
+    p
+}
+
 /// Threads that never sleep, in two halves, each a process: `first_mean_us` and `second_mean_us` are the time that 200 us of
 /// work take in each, `ops_per_sec` all work together in pieces of that size.
 pub fn hogs(shape: &Shape, tasks: u32, footprint_kib: u32) -> Workload {
@@ -158,7 +169,7 @@ pub fn hogs(shape: &Shape, tasks: u32, footprint_kib: u32) -> Workload {
         let half = u32::from(i >= tasks.div_ceil(2));
         let stamp = workload.objects.len() as u32;
         workload.objects.push(Object::Stamp);
-        let mut p = ProgramBuilder::new();
+        let mut p = hog_program();
         p.repeat(None, |p| {
             p.op(Op::Stamp(stamp));
             p.op(Op::Run(Amount::fixed(CHUNK_NS)));
@@ -215,7 +226,7 @@ pub fn naps(shape: &Shape, how: Naps) -> Workload {
 /// Threads that never sleep, in a process of their own, which count their work.
 fn add_hogs(workload: &mut Workload, hogs: u32) {
     for _ in 0..hogs {
-        let mut p = ProgramBuilder::new();
+        let mut p = hog_program();
         p.repeat(None, |p| {
             p.op(Op::Run(Amount::fixed(CHUNK_NS))).op(Op::Mark(Mark::Op));
         });
@@ -227,7 +238,7 @@ fn add_hogs(workload: &mut Workload, hogs: u32) {
 pub fn beside_hogs(mut workload: Workload, hogs: u32) -> Workload {
     let process = workload.start.iter().map(|start| start.process + 1).max().unwrap_or(0);
     for _ in 0..hogs {
-        let mut p = ProgramBuilder::new();
+        let mut p = hog_program();
         p.repeat(None, |p| {
             p.op(Op::Run(Amount::fixed(CHUNK_NS)));
         });

@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn an_intervention_is_simulated_on_draws() {
         let machine = Machine::symmetric(2);
-        let shape = Shape { machine: &machine, cpus: 2, seconds: 0.2 };
+        let shape = Shape { machine: &machine, cpus: 2, seconds: 2.0 };
         let all = matrix(&shape, &CpuMask::first_n(2)).unwrap();
         let chosen: Vec<&Intervention> = all.iter().filter(|i| i.name == "nice-half/hogs-10").collect();
         let sched: SchedSpec = "fair:v6.18".parse().unwrap();
@@ -190,7 +190,10 @@ mod tests {
             assert_eq!((first.len(), found[0].failures.len()), (runs, 0));
             for (base, test) in first {
                 let gain = base / test;
-                assert!((1.6..2.0).contains(&gain), "{base} to {test}: twice 1024 / 1134, less what begins it");
+                assert!(
+                    (1.6..2.0).contains(&gain),
+                    "{base} to {test}: twice 1024 / 1134, less what it takes to balance them"
+                );
             }
         }
     }

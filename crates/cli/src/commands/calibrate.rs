@@ -83,7 +83,7 @@ impl Calibrate {
             },
         };
         if self.posterior {
-            return self.weigh(&machine, &runs);
+            return self.weigh(&machine, &runs, &progress);
         }
         let mut out = format!("machine    {}\n", machine.name);
         if self.cell.is_none() || options.is_empty() {

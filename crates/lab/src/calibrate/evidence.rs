@@ -165,11 +165,17 @@ impl FigureEvidence {
     }
 }
 
-/// Runs draws of `machine` until enough are effective, `least` at least, four times as many at most.
+/// Runs draws of `machine` until enough are effective, `least` at least, four times as many at most. `report` is given
+/// the number of draws and how many of them are effective, several times.
 ///
 /// # Errors
 /// If the machine has no base cells, a run of the machine as it stands fails, or `runs` is stopped.
-pub fn weigh(machine: &Machine, least: usize, runs: &FitRuns) -> Result<Evidence, CalibrateError> {
+pub fn weigh(
+    machine: &Machine,
+    least: usize,
+    runs: &FitRuns,
+    report: &mut dyn FnMut(usize, f64),
+) -> Result<Evidence, CalibrateError> {
     let cells = cells(&machine.name)?;
     if cells.is_empty() {
         return Err(CalibrateError::NoCells { machine: machine.name.clone() });
@@ -191,7 +197,7 @@ pub fn weigh(machine: &Machine, least: usize, runs: &FitRuns) -> Result<Evidence
     let names: Vec<&str> = names.into_iter().collect();
     let effort = Effort { least, most: 4 * least, effective: EFFECTIVE_MIN as usize };
     let mut failures: Vec<String> = Vec::new();
-    let population = sample(&names, &observations, effort, |samples| {
+    let model = |samples: &[Sample]| {
         let mut predicted = Vec::new();
         for samples in samples.chunks(TOGETHER) {
             for outcome in shorts.of_draws(&law, &names, samples, runs)? {
@@ -199,7 +205,8 @@ pub fn weigh(machine: &Machine, least: usize, runs: &FitRuns) -> Result<Evidence
             }
         }
         Ok::<_, CalibrateError>(predicted)
-    })?;
+    };
+    let population = sample(&names, &observations, effort, model, report)?;
     let failed = failures.first().map(|first| (failures.len(), first.clone()));
     let mut evidence = Evidence {
         machine: machine.name.clone(),
@@ -511,7 +518,7 @@ mod tests {
         let machine = Machine::preset("hikey960").unwrap();
         let stop = Stop::default();
         let runs = FitRuns { seeds: vec![1, 2], jobs, store: None, stop: &stop, tell: &|_| () };
-        weigh(&machine, 8, &runs).unwrap()
+        weigh(&machine, 8, &runs, &mut |_, _| {}).unwrap()
     }
 
     #[test]
@@ -584,7 +591,7 @@ mod tests {
     fn a_machine_without_base_cells_is_refused() {
         let machine = Machine::preset("rpi5").unwrap();
         let runs = FitRuns { seeds: vec![1], jobs: 1, store: None, stop: &Stop::default(), tell: &|_| () };
-        let error = weigh(&machine, 8, &runs).unwrap_err();
+        let error = weigh(&machine, 8, &runs, &mut |_, _| {}).unwrap_err();
         assert_eq!(error.to_string(), "no published base cell weighs the figures of rpi5");
     }
 

@@ -99,7 +99,7 @@ pub struct Population {
 }
 
 /// Draws the unknowns called `names` until enough draws are effective. `model` predicts the observations for the draws of
-/// a generation.
+/// a generation. `report` is given the number of draws and how many of them are effective after each generation.
 ///
 /// # Errors
 /// Those of `model`.
@@ -108,6 +108,7 @@ pub fn sample<E>(
     observations: &[Observation],
     effort: Effort,
     mut model: impl FnMut(&[Sample]) -> Result<Vec<Option<Vec<f64>>>, E>,
+    report: &mut dyn FnMut(usize, f64),
 ) -> Result<Population, E> {
     let mut proposals: Vec<(usize, Proposal)> = Vec::new();
     let mut samples: Vec<Sample> = Vec::new();
@@ -124,6 +125,7 @@ pub fn sample<E>(
         proposals.push((size, proposal));
         let weights = weights(&samples, observations, &proposals);
         let effective = effective(&weights);
+        report(samples.len(), effective);
         let map = LinearMap::fit(&samples, &weights, observations.len(), names.len());
         let enough = samples.len() >= effort.least && effective >= effort.effective as f64;
         if enough || samples.len() >= effort.most {
@@ -427,7 +429,12 @@ mod tests {
         let model = |samples: &[Sample]| -> Result<Vec<Option<Vec<f64>>>, Infallible> {
             Ok(samples.iter().map(|s| Some(predicted(&s.deviations, s.number, noise))).collect())
         };
-        sample(&names, &OBSERVATIONS, effort, model).unwrap()
+        let mut reported = Vec::new();
+        let population =
+            sample(&names, &OBSERVATIONS, effort, model, &mut |draws, effective| reported.push((draws, effective)))
+                .unwrap();
+        assert_eq!(reported.last(), Some(&(population.samples.len(), population.effective)));
+        population
     }
 
     /// Mean and variance of each of the first unknowns in closed form: P = (I + B' S^-1 B)^-1, m = P B' S^-1 d.
@@ -519,12 +526,12 @@ mod tests {
         let nothing =
             |samples: &[Sample]| -> Result<Vec<Option<Vec<f64>>>, Infallible> { Ok(vec![None; samples.len()]) };
         let effort = Effort { least: 8, most: 16, effective: 1 };
-        let population = sample(&names, &observation, effort, nothing).unwrap();
+        let population = sample(&names, &observation, effort, nothing, &mut |_, _| {}).unwrap();
         assert_eq!((population.effective, population.resampled(4).len()), (0.0, 0));
         let half = |samples: &[Sample]| -> Result<Vec<Option<Vec<f64>>>, Infallible> {
             Ok(samples.iter().map(|s| (s.number % 2 == 0).then(|| vec![s.deviations[0]])).collect())
         };
-        let population = sample(&names, &observation, effort, half).unwrap();
+        let population = sample(&names, &observation, effort, half, &mut |_, _| {}).unwrap();
         let odd = population.samples.iter().zip(&population.weights).filter(|(s, _)| s.number % 2 == 1);
         assert!(odd.map(|(_, w)| *w).all(|w| w == 0.0) && population.effective > 1.0);
     }

@@ -299,6 +299,9 @@ fn idle_state(state: &State, like: &IdleState, power: f64, lowest_mw: f64) -> Id
         power_mw: lent_mw.min(lowest_mw),
         transition_uj: rounded(like.transition_uj * power * longer),
         polling: state.is_polling,
+        wake_scatter: 1.0,
+        late_ns: 0,
+        late_share: 0.0,
         keeps_cache: like.keeps_cache,
     }
 }

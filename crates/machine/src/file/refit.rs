@@ -25,7 +25,7 @@ pub(crate) fn refitted(text: &str, figures: &[(FitParam, f64)], cell: &str) -> S
     document.to_string()
 }
 
-/// `text`, which describes `machine`, with these times stated anew; all other text stays as it is. Sources get tags of their own,
+/// `text`, which describes `machine`, with these figures stated anew; all other text stays as it is. Sources get tags of their own,
 /// M1, M2 and so on, unless the file cites the same text already. A table that holds such times is made if it is missing.
 pub(crate) fn restated(text: &str, machine: &Machine, figures: &[NewFigure]) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return text.into() };
@@ -38,7 +38,7 @@ pub(crate) fn restated(text: &str, machine: &Machine, figures: &[NewFigure]) -> 
         let (way, key) = way(machine, &new.path);
         let Some(item) = place(document.as_table_mut(), &way, &key) else { continue };
         let mut figure = InlineTable::new();
-        figure.insert("ns", whole_or_not(new.ns));
+        figure.insert(new.unit, whole_or_not(new.value));
         figure.insert("source", source.into());
         figure.insert("spread", new.spread.into());
         *item = toml_edit::value(figure);
@@ -186,7 +186,7 @@ mod tests {
 
     fn measured(path: &str, ns: f64) -> NewFigure {
         let source = Source::Published(SourceClass::Measured, "a day's rounds".into());
-        NewFigure { path: path.into(), ns, source, spread: 1.07 }
+        NewFigure { path: path.into(), value: ns, unit: "ns", source, spread: 1.07 }
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         for figure in &new {
             let found = again.figures.iter().find(|found| found.path == figure.path).unwrap();
             assert_eq!((&found.source, found.spread), (&figure.source, Some(1.07)), "{}", figure.path);
-            assert_eq!(found.value, format!("{} ns", figure.ns), "{}", figure.path);
+            assert_eq!(found.value, format!("{} ns", figure.value), "{}", figure.path);
         }
         // One source for all five; what stood above the figures stays.
         assert_eq!(stated.matches("a day's rounds").count(), 1);

@@ -5,7 +5,7 @@ use crate::suggest;
 use crate::{CpuMask, CpuType, IdleScope, IdleState};
 
 use super::clocks::Clocks;
-use super::figure::{Fit, CAPACITY, EFFICIENCY, ENERGY, POWER};
+use super::figure::{Fit, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER};
 use super::groups::Levels;
 use super::node::{Fields, Node};
 
@@ -214,8 +214,23 @@ fn read_idle_states(node: &Node, cpuidle: bool) -> FileResult<Vec<IdleState>> {
     Ok(states)
 }
 
-const IDLE_KEYS: [&str; 9] =
-    ["scope", "polling", "keeps_cache", "entry", "wake", "exit_latency", "residency", "power", "transition"];
+const IDLE_KEYS: [&str; 12] = [
+    "scope",
+    "polling",
+    "keeps_cache",
+    "entry",
+    "wake",
+    "wake_scatter",
+    "late",
+    "late_share",
+    "exit_latency",
+    "residency",
+    "power",
+    "transition",
+];
+
+/// The greatest `wake_scatter`: two thirds of the wakes within a hundredth and a hundred times the median say nothing.
+const SCATTER_MAX: f64 = 10.0;
 
 /// `power` and `transition` of an idle state as the file states them.
 fn stated_power(entry: &Node) -> FileResult<[f64; 2]> {
@@ -229,6 +244,8 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
     let time = |key: &str| fields.need(key)?.time(path(key));
     let (entry_ns, told_entry_ns) = read_idle_time(&fields.need("entry")?, path("entry"))?;
     let (wake_ns, told_wake_ns) = read_idle_time(&fields.need("wake")?, path("wake"))?;
+    let wake_scatter = read_scatter(&fields, path("wake_scatter"))?;
+    let (late_ns, late_share) = read_late(entry, &fields)?;
     let exit_latency_ns = match fields.get("exit_latency") {
         Some(node) => node.time(path("exit_latency"))?,
         None => told_entry_ns + told_wake_ns,
@@ -240,6 +257,9 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
         scope,
         entry_ns,
         wake_ns,
+        wake_scatter,
+        late_ns,
+        late_share,
         exit_latency_ns,
         target_residency_ns,
         power_mw: fields.need("power")?.figure(&POWER, path("power"), Fit::Never)?,
@@ -247,6 +267,36 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
         polling: fields.get("polling").map_or(Ok(false), |node| node.boolean())?,
         keeps_cache: fields.get("keeps_cache").map_or(Ok(true), |node| node.boolean())?,
     })
+}
+
+/// `wake_scatter`, 1 if it is left out.
+fn read_scatter(fields: &Fields, path: String) -> FileResult<f64> {
+    let Some(node) = fields.get("wake_scatter") else { return Ok(1.0) };
+    let scatter = node.figure_within(&FACTOR, path, Fit::Never, 1.0..=SCATTER_MAX)?;
+    if !(1.0..=SCATTER_MAX).contains(&scatter) {
+        let hint = format!("expected a factor, 1 (all wakes take the same) to {SCATTER_MAX}");
+        return Err(node.fault(format!("a scatter of {scatter}")).hint(hint));
+    }
+    Ok(scatter)
+}
+
+/// `late` and `late_share`, both or none of them: 0 and 0.
+fn read_late(entry: &Node, fields: &Fields) -> FileResult<(u64, f64)> {
+    let path = |key: &str| format!("{}.{key}", entry.path);
+    let (late, share) = match (fields.get("late"), fields.get("late_share")) {
+        (None, None) => return Ok((0, 0.0)),
+        (Some(late), Some(share)) => (late, share),
+        (Some(node), None) | (None, Some(node)) => {
+            let hint = "`late` is by how much, `late_share` which part of the wakes by other CPUs: state both";
+            return Err(node.fault_at_key("one of `late` and `late_share` alone").hint(hint));
+        }
+    };
+    let late_ns = late.time(path("late"))?;
+    let part = share.figure_within(&FACTOR, path("late_share"), Fit::Never, 0.0..=1.0)?;
+    if part > 1.0 {
+        return Err(share.fault(format!("a share of {part}")).hint("expected 0 to 1, the part of the wakes"));
+    }
+    Ok((late_ns, part))
 }
 
 /// The time that passes, and the one that the file states, of which the kernel is told: in a draw they differ.

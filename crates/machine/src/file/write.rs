@@ -275,6 +275,13 @@ impl<'a> Writer<'a> {
         }
         self.key_figure(&section, "entry", state.entry_ns as f64, &TIME);
         self.key_figure(&section, "wake", state.wake_ns as f64, &TIME);
+        if state.wake_scatter != 1.0 || self.known_figure(&format!("{section}.wake_scatter")).is_some() {
+            self.key_figure(&section, "wake_scatter", state.wake_scatter, &FACTOR);
+        }
+        if state.late_share != 0.0 || self.known_figure(&format!("{section}.late_share")).is_some() {
+            self.key_figure(&section, "late", state.late_ns as f64, &TIME);
+            self.key_figure(&section, "late_share", state.late_share, &FACTOR);
+        }
         let is_stated = self.known_figure(&format!("{section}.exit_latency")).is_some();
         if is_stated || state.exit_latency_ns != state.entry_ns + state.wake_ns {
             self.key_figure(&section, "exit_latency", state.exit_latency_ns as f64, &TIME);

@@ -73,6 +73,8 @@ pub(crate) struct Cpu {
     pub stay: IdlePeriod,
     /// The tick ended the present stay.
     pub woken_by_tick: bool,
+    /// Wakes whose length was drawn.
+    pub wakes: u64,
     pub idle_stats: Vec<IdleStats>,
     pub task_ns: u64,
     pub overhead_ns: u64,
@@ -111,6 +113,7 @@ impl Cpu {
             governor: idle::Governor::new(which, nr_states),
             stay: IdlePeriod::default(),
             woken_by_tick: false,
+            wakes: 0,
             idle_stats: vec![IdleStats::default(); nr_states],
             task_ns: 0,
             overhead_ns: 0,
@@ -315,7 +318,7 @@ impl Engine {
             return self.retime(cpu);
         }
         match self.cpus[cpu as usize].mode {
-            Mode::Asleep => return self.begin_exit(cpu),
+            Mode::Asleep => return self.begin_exit(cpu, false),
             // These reschedule when they are done.
             Mode::Exiting | Mode::Stopper => return,
             Mode::Task | Mode::Awake => {}

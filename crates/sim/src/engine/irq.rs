@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use fairground_machine::{CpuId, SoftCost};
+use fairground_machine::{standard_normal, CpuId, SoftCost};
 
 use super::cpu::Mode;
 use super::idle::{account_idle_period, IdlePeriod, IdleResult, SelectInput, FAR_NS};
@@ -41,7 +41,8 @@ impl Engine {
             Mode::Asleep => {
                 c.pending.push_back(irq);
                 c.woken_by_tick = irq == Irq::Tick;
-                self.begin_exit(cpu);
+                let by_other = matches!(irq, Irq::Ipi { polled: false, .. });
+                self.begin_exit(cpu, by_other);
             }
             Mode::Exiting => c.pending.push_back(irq),
             _ if c.busy_until > self.now => {
@@ -416,11 +417,12 @@ impl Engine {
         c.governor.select(self.machine.idle_states(cpu), &outlook)
     }
 
-    /// Something wakes the CPU: wait for the end of entry, then leave the state the hardware is in.
-    pub(super) fn begin_exit(&mut self, cpu: CpuId) {
+    /// Something wakes the CPU, an interrupt of another CPU (`by_other`) or one of its own: wait for the end of entry, then
+    /// leave the state the hardware is in.
+    pub(super) fn begin_exit(&mut self, cpu: CpuId, by_other: bool) {
         let held = self.held_state(cpu);
-        let state = &self.machine.idle_states(cpu)[held];
-        let (wake_ns, transition_uj) = (state.wake_ns, state.transition_uj);
+        let transition_uj = self.machine.idle_states(cpu)[held].transition_uj;
+        let wake_ns = self.wake_ns(cpu, held, by_other);
         self.cpus[cpu as usize].stay.reach(held);
         self.empty_caches(cpu, held);
         let starts = self.cpus[cpu as usize].stay.entered.max(self.now);
@@ -428,6 +430,22 @@ impl Engine {
         let c = &mut self.cpus[cpu as usize];
         c.mode = Mode::Exiting;
         c.set_due(cpu, starts + wake_ns, &mut self.queue);
+    }
+
+    /// How long this wake from a state takes, ns.
+    fn wake_ns(&mut self, cpu: CpuId, held: usize, by_other: bool) -> u64 {
+        let state = &self.machine.idle_states(cpu)[held];
+        if state.wake_scatter == 1.0 && state.late_share == 0.0 {
+            return state.wake_ns;
+        }
+        let c = &mut self.cpus[cpu as usize];
+        c.wakes += 1;
+        let raw = |i: u64| draw(self.config.seed, Purpose::Wake, cpu.into(), 3 * c.wakes + i);
+        let factor = libm::exp(libm::log(state.wake_scatter) * standard_normal([raw(0), raw(1)]));
+        let scattered = (state.wake_ns as f64 * factor).round() as u64;
+        // Of 2^53 equal parts.
+        let is_late = by_other && ((raw(2) >> 11) as f64) < state.late_share * (1u64 << 53) as f64;
+        scattered.saturating_add(if is_late { state.late_ns } else { 0 })
     }
 
     /// Awake: books the stay, then interrupts are handled and the CPU reschedules or goes back to idle.

@@ -13,7 +13,8 @@ use thiserror::Error;
 
 use super::{interrupted, Calibrate};
 use crate::error::{run_failed, End, Failure};
-use crate::output::{print, OutputFile};
+use crate::output::{complain, print, OutputFile};
+use crate::progress::Progress;
 
 /// Figures that are listed although base cells moved them little.
 const LISTED: usize = 40;
@@ -30,9 +31,12 @@ struct NotWritten {
 
 impl Calibrate {
     /// Weighs the figures in doubt by the published baselines.
-    pub(super) fn weigh(&self, machine: &Machine, runs: &FitRuns) -> Result<End, Failure> {
+    pub(super) fn weigh(&self, machine: &Machine, runs: &FitRuns, progress: &Progress) -> Result<End, Failure> {
         let least = usize::try_from(self.draws).unwrap_or(usize::MAX / 4);
-        let evidence = weigh(machine, least, runs).map_err(|e| interrupted(e, runs))?;
+        let mut report = |draws, effective| {
+            progress.aside(|| complain(&format!("{draws} draws, of which {effective:.0} are effective")));
+        };
+        let evidence = weigh(machine, least, runs, &mut report).map_err(|e| interrupted(e, runs))?;
         let file = self.posterior_file(machine);
         print(&render(machine, &evidence, recorded(machine, file.as_deref())?.as_deref()))?;
         if self.write {

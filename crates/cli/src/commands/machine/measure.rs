@@ -10,6 +10,7 @@ use fairground_lab::tables::number;
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
 use fairground_measure::{
     check_arrangement, measure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule, Standing,
+    WakeFigure,
 };
 use fairground_validate::report::date;
 use serde_json::{json, Value};
@@ -170,7 +171,7 @@ impl Report<'_> {
     }
 
     fn text(&self) -> String {
-        let Measurement { estimate, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
+        let Measurement { estimate, places, sched, rounds, took, overhead_ns, notes, .. } = self.measurement;
         let mut out = String::new();
         let _ = writeln!(out, "machine    {}", self.machine.name);
         let there: Vec<String> = places.there.iter().map(|(far, cpu)| format!("{cpu} ({})", far.name())).collect();
@@ -203,9 +204,28 @@ impl Report<'_> {
             let names: Vec<&str> = members.iter().map(|member| &*member.path).collect();
             let _ = writeln!(out, "sum: {} = {} ns", names.join(" + "), number(sum));
         }
+        self.text_of_wakes(&mut out);
         self.text_of_rows(&mut out);
         notes.iter().for_each(|note| _ = writeln!(out, "note: {note}"));
         out
+    }
+
+    fn text_of_wakes(&self, out: &mut String) {
+        let wakes = &self.measurement.wakes;
+        let Some(width) = wakes.iter().map(|figure| figure.path.len()).max() else { return };
+        let _ = writeln!(
+            out,
+            "\n{:width$}  {:>9}  {:>9}  {:6}  {:>6}  {:>5}",
+            "single wakes of idle CPUs", "before", "now", "unit", "spread", "n"
+        );
+        for WakeFigure { path, before, value, unit, spread, samples, settled } in wakes {
+            let [before, value] = [*before, *value].map(number);
+            let standing = word(if *settled { Standing::Measured } else { Standing::Unsettled });
+            let _ = writeln!(
+                out,
+                "{path:width$}  {before:>9}  {value:>9}  {unit:6}  {spread:>6.2}  {samples:>5}  {standing}"
+            );
+        }
     }
 
     fn text_of_rows(&self, out: &mut String) {
@@ -244,7 +264,7 @@ impl Report<'_> {
     }
 
     fn json(&self) -> String {
-        let Measurement { estimate, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
+        let Measurement { estimate, wakes, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
         let figures = estimate.figures.iter().map(|figure| {
             json!({
                 "path": figure.path, "before_ns": figure.before_ns, "ns": figure.ns, "spread": figure.spread,
@@ -261,6 +281,12 @@ impl Report<'_> {
             .rules
             .iter()
             .map(|rule| json!({ "name": rule.name, "ns": rule.ns, "predicted_ns": rule.predicted_ns }));
+        let wakes = wakes.iter().map(|figure| {
+            json!({
+                "path": figure.path, "before": figure.before, "value": figure.value, "unit": figure.unit,
+                "spread": figure.spread, "n": figure.samples, "written": figure.settled,
+            })
+        });
         let there = places.there.iter().map(|(far, cpu)| json!({ "distance": far.name(), "cpu": cpu }));
         let document = json!({
             "schema": SCHEMA,
@@ -274,6 +300,7 @@ impl Report<'_> {
             "misfit_pct": 100.0 * estimate.misfit,
             "median_spread": self.median_spread(),
             "figures": figures.collect::<Vec<Value>>(),
+            "wakes": wakes.collect::<Vec<Value>>(),
             "rows": rows.collect::<Vec<Value>>(),
             "rules": rules.collect::<Vec<Value>>(),
             "notes": notes,
