@@ -86,6 +86,9 @@ pub struct CpuType {
     pub smt_throughput: Vec<u32>,
 }
 
+/// The greatest [`IdleState::wake_scatter`]: two thirds of the wakes between a tenth and ten times the median say nothing.
+pub const WAKE_SCATTER_MAX: f64 = 10.0;
+
 /// What must be idle together for a state to be entered in hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleScope {

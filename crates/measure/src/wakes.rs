@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use fairground_machine::{CpuId, CpuMask, Machine};
+use fairground_machine::{CpuId, CpuMask, Machine, WAKE_SCATTER_MAX};
 use fairground_play::set_affinity;
 
 use crate::estimate::median;
@@ -103,7 +103,8 @@ impl Wakes {
             let path = |key: &str| format!("cpu_type.{}.idle.{}.{key}", of.name, state.name);
             let mut add = |key: &str, before: f64, value: f64, unit, error: f64, samples: usize| {
                 let spread = error.hypot(AGAIN.ln()).exp();
-                let settled = spread < UNSETTLED;
+                let is_valid = unit != "factor" || value <= WAKE_SCATTER_MAX;
+                let settled = spread < UNSETTLED && is_valid;
                 figures.push(WakeFigure { path: path(key), before, value, unit, spread, samples, settled });
             };
             let Some(deviation) = deviation_of(&timers) else { continue };

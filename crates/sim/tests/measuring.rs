@@ -130,15 +130,18 @@ fn a_tally_reports_whole_means_and_empties_itself() {
     assert_eq!(samples(&outcome), (2333 + 500, 2));
 }
 
-/// The child is placed on CPU 1, which an IPI of 1 ns wakes.
+/// Each child takes its parent 300 ns, and is placed on CPU 1, which an IPI of 1 ns wakes.
 #[test]
-fn a_child_counts_from_its_birth() {
+fn a_child_counts_from_when_its_parent_began_to_create_it() {
     let objects = vec![];
-    let parent = vec![ns(700), Op::Spawn { spec: 1, count: 1, thread: true }, Op::WaitChildren];
+    let mut m = machine(2, 1);
+    m.costs.soft_ns[SoftCost::CloneThread as usize] = 300.0;
+    let spawn = || [ns(700), Op::Spawn { spec: 1, count: 1, thread: true }, Op::WaitChildren];
+    let parent: Vec<Op> = spawn().into_iter().chain(spawn()).collect();
     let child = vec![Op::Sample { since: Since::Birth, to: TO_SERIES }, ns(50)];
     let mut w = measuring(1, objects, vec![parent, child]);
     w.start.truncate(1);
-    assert_eq!(samples(&run(machine(2, 1), w).0), (1, 1));
+    assert_eq!(samples(&run(m, w).0), (2 * 301, 2));
 }
 
 /// Come at 0, 1 and 2 ns, held 1000 each: given up at 1000, 2000 and 3000.

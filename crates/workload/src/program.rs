@@ -614,7 +614,7 @@ impl Op {
 /// The instant from which a sample counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Since {
-    /// When the thread was created.
+    /// When its creator began to create the thread; of a thread of the start, when that was made.
     Birth,
     /// The clock reading of its last call ([`Op::CallListed`]).
     Call,

@@ -2,7 +2,7 @@
 
 use crate::error::{FileError, FileResult};
 use crate::suggest;
-use crate::{CpuMask, CpuType, IdleScope, IdleState};
+use crate::{CpuMask, CpuType, IdleScope, IdleState, WAKE_SCATTER_MAX};
 
 use super::clocks::Clocks;
 use super::figure::{Fit, CAPACITY, EFFICIENCY, ENERGY, FACTOR, POWER};
@@ -229,9 +229,6 @@ const IDLE_KEYS: [&str; 12] = [
     "transition",
 ];
 
-/// The greatest `wake_scatter`: two thirds of the wakes within a hundredth and a hundred times the median say nothing.
-const SCATTER_MAX: f64 = 10.0;
-
 /// `power` and `transition` of an idle state as the file states them.
 fn stated_power(entry: &Node) -> FileResult<[f64; 2]> {
     let fields = entry.table(&IDLE_KEYS)?;
@@ -272,9 +269,9 @@ fn read_idle_state(name: &str, entry: &Node) -> FileResult<IdleState> {
 /// `wake_scatter`, 1 if it is left out.
 fn read_scatter(fields: &Fields, path: String) -> FileResult<f64> {
     let Some(node) = fields.get("wake_scatter") else { return Ok(1.0) };
-    let scatter = node.figure_within(&FACTOR, path, Fit::Never, 1.0..=SCATTER_MAX)?;
-    if !(1.0..=SCATTER_MAX).contains(&scatter) {
-        let hint = format!("expected a factor, 1 (all wakes take the same) to {SCATTER_MAX}");
+    let scatter = node.figure_within(&FACTOR, path, Fit::Never, 1.0..=WAKE_SCATTER_MAX)?;
+    if !(1.0..=WAKE_SCATTER_MAX).contains(&scatter) {
+        let hint = format!("expected a factor, 1 (all wakes take the same) to {WAKE_SCATTER_MAX}");
         return Err(node.fault(format!("a scatter of {scatter}")).hint(hint));
     }
     Ok(scatter)

@@ -577,6 +577,7 @@ impl Engine {
         if made == u64::from(count) {
             return Flow::Next;
         }
+        self.tasks[task as usize].creating_since = Some(self.now);
         self.work(task, 2, &[SoftCost::Syscall, if thread { SoftCost::CloneThread } else { SoftCost::Fork }])
     }
 

@@ -701,6 +701,7 @@ impl Engine {
         };
         let space = template.kthread_cpu.is_none().then_some(space);
         let class = self.class_of(&self.usable(&affinity));
+        let begun = parent.and_then(|parent| self.tasks[parent as usize].creating_since.take());
         self.tasks.push(Task {
             spec,
             program: Some(Arc::clone(&template.program)),
@@ -717,7 +718,7 @@ impl Engine {
             lineage,
             rq: cpu,
             first_period: self.now,
-            born_at: self.now,
+            born_at: begun.unwrap_or(self.now),
             queued_at: self.now,
             ..task::unborn()
         });

@@ -107,7 +107,10 @@ pub(crate) struct Task {
     pub timer_events: [Time; 2],
     /// Where the periods of its timers begin: its birth or, later, the end of its last leading wait.
     pub first_period: Time,
+    /// When its creator began to create it, as the creator's own clock shows; else when it was made.
     pub born_at: Time,
+    /// Since when it has been creating a child.
+    pub creating_since: Option<Time>,
     /// Only waits and settings of its own so far: `first_period` may still move.
     pub leading: bool,
     /// Virtual time at which the pending wakeup began, ns; `None` if none is pending.
@@ -218,6 +221,7 @@ pub(crate) fn unborn() -> Task {
         timer_events: [Time::MAX; 2],
         first_period: 0,
         born_at: 0,
+        creating_since: None,
         leading: true,
         woken_at: None,
         queued_at: 0,

@@ -104,7 +104,7 @@ fn build(options: &Options) -> Result<Workload, WorkloadError> {
         start: vec![Start { spec: MAIN, count: 1, cpu: options.int("start-cpu") as CpuId, process: 0 }],
         series: vec![
             series("burst", "first fork until the parent has seen all children end", &[500, 990]),
-            series("fork_to_run", "a child's creation until it runs", &[500, 900, 990, 1000]),
+            series("fork_to_run", "the call that creates a child until that runs", &[500, 900, 990, 1000]),
         ],
         ..parts::blank(options)
     })
