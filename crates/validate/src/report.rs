@@ -113,6 +113,13 @@ pub struct Validation {
     pub cpus: String,
     /// Draws of the figures in doubt; 0: none.
     pub draws: u64,
+    /// The factor by which predictions may be off beyond their draws, as it was given: two thirds within it; 1: none.
+    #[serde(default = "no_error")]
+    pub model_error: f64,
+    /// The least such factor with which the 90 % intervals would hold nine of ten cells of these, each knob weighing the
+    /// same; `None` without intervals, or if none up to 10 does.
+    #[serde(default)]
+    pub learned_error: Option<f64>,
     /// How the rounds were played.
     pub conditions: Conditions,
     /// Score of the scheduler's knobs; `None` without cells.
@@ -129,6 +136,10 @@ pub struct Validation {
     pub notes: Vec<String>,
     /// Version, commit, hash of the program, and command.
     pub made_by: Value,
+}
+
+fn no_error() -> f64 {
+    1.0
 }
 
 /// A log ratio as a factor: `1.13`.
@@ -235,13 +246,17 @@ impl Validation {
             0 => "on the machine as it is stated".into(),
             draws => format!("on {draws} draws of it"),
         };
+        let error = match self.model_error {
+            1.0 => String::new(),
+            error => format!(", with a model error of {error}"),
+        };
         vec![
             ("machine", format!("{}, {}", self.machine, self.figures)),
             (
                 "played",
                 format!("Linux {}, CPUs {}, {pairs} pairs of rounds of {seconds} s, {days}", self.kernel, self.cpus),
             ),
-            ("simulated", format!("{}, {draws}", self.sched)),
+            ("simulated", format!("{}, {draws}{error}", self.sched)),
             ("half", format!("{} (halving {})", self.half.word(), self.halving)),
         ]
     }
@@ -273,6 +288,12 @@ impl Validation {
                 );
                 out.push_str(&finish(&mut score_table(score)));
             }
+        }
+        if let Some(error) = self.learned_error {
+            let _ = writeln!(
+                out,
+                "\nmodel error {error:.3} would have the 90 % intervals hold nine of ten cells, each knob weighing the same"
+            );
         }
         let lists = [("no cell", &self.without), ("not played", &self.skipped)];
         for (what, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
@@ -473,7 +494,7 @@ mod tests {
             input(Family::Knob, "base-slice", 0.9, 1.0),
             input(Family::Choice, "tasks", 1.5, 3.0),
         ];
-        let cells: Vec<Cell> = cells.iter().map(|input| Cell::new(input).unwrap()).collect();
+        let cells: Vec<Cell> = cells.iter().map(|input| Cell::new(input, 0.0).unwrap()).collect();
         let skipped = |name: &str| Skipped { intervention: name.into(), cells: 2, reason: "no & reason".into() };
         Validation {
             schema: SCHEMA.into(),
@@ -486,6 +507,8 @@ mod tests {
             sched: "fair:v6.18".into(),
             cpus: "0-1".into(),
             draws: 19,
+            model_error: 1.0,
+            learned_error: Some(1.07),
             conditions: Conditions {
                 from: "2026-11-26".into(),
                 to: "2026-11-26".into(),

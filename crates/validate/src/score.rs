@@ -6,6 +6,9 @@
 //! distribution is that sample with the measured change's own error, as the lab's proper score has it: whether it holds the
 //! measured change is counted, and its CRPS compared with that of *no change*.
 //!
+//! Draws say nothing of what the model lacks. By how much it is off beyond them, one half of the knobs can tell, and the
+//! other half be judged with: a *model error*, a normal error of the log ratio ([`learned_error`]).
+//!
 //! Every part is computed of each knob's cells, and the median over the knobs is what counts: neither a knob with many cells
 //! nor one large effect carries it. The share over all cells is given besides.
 
@@ -102,11 +105,12 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The cell; or why it has none, in words.
+    /// The cell; or why it has none, in words. `model_error`: standard deviation of the log ratio by which predictions may
+    /// be off beyond their draws, 0: none.
     ///
     /// # Errors
     /// Where there are too few pairs or no draw, or no ratio.
-    pub fn new(input: &CellInput) -> Result<Cell, String> {
+    pub fn new(input: &CellInput, model_error: f64) -> Result<Cell, String> {
         if input.measured.len() < PAIRS_MIN {
             return Err(format!("{} pairs of rounds have {}", input.measured.len(), input.metric));
         }
@@ -116,7 +120,8 @@ impl Cell {
         let no_ratio = || format!("{} is 0 in some round or run", input.metric);
         let measured = Measured::new(&input.measured).ok_or_else(no_ratio)?;
         let (ratios, predicted) = Predicted::new(&input.predicted).ok_or_else(no_ratio)?;
-        let (predictive, none) = (Predictive::new(&ratios, measured.error), Predictive::new(&[0.0], measured.error));
+        let error = measured.error.hypot(model_error);
+        let (predictive, none) = (Predictive::new(&ratios, error), Predictive::new(&[0.0], measured.error));
         let (predictive, none) = predictive.zip(none).ok_or_else(no_ratio)?;
         let summary = predictive.summary();
         let holds = |[lo, hi]: [f64; 2]| (lo..=hi).contains(&measured.change);
@@ -151,6 +156,30 @@ impl Cell {
         let off = |predicted: f64, measured: f64| libm::log(predicted / measured).abs();
         [off(self.predicted.base, self.measured.base), off(self.predicted.test, self.measured.test)]
     }
+}
+
+/// Steps in which a model error is looked for, and the greatest, as log ratios.
+const ERROR_STEP: f64 = 0.005;
+const ERROR_MAX: f64 = 2.3;
+/// Share of the cells that a 90 % interval is to hold.
+const HELD: f64 = 0.9;
+
+/// The least model error with which 90 % intervals hold nine of ten cells, each knob weighing the same; `None` without
+/// intervals, or if none up to a factor of 10 does.
+pub fn learned_error(inputs: &[CellInput]) -> Option<f64> {
+    let held = |error: f64| {
+        let cells: Vec<Cell> = inputs.iter().filter_map(|input| Cell::new(input, error).ok()).collect();
+        let knobs = by_knob(&cells.iter().collect::<Vec<_>>());
+        let shares = knobs.iter().map(|own| {
+            let answers: Option<Vec<bool>> = own.iter().map(|cell| cell.in90).collect();
+            answers.map(|answers| answers.iter().filter(|held| **held).count() as f64 / answers.len() as f64)
+        });
+        let shares: Vec<f64> = shares.collect::<Option<_>>()?;
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    };
+    let steps = (ERROR_MAX / ERROR_STEP) as u32;
+    held(0.0)?;
+    (0..=steps).map(|step| f64::from(step) * ERROR_STEP).find(|error| held(*error).is_some_and(|share| share >= HELD))
 }
 
 /// Log ratios; `None` if a value is not above 0.
@@ -331,7 +360,7 @@ mod tests {
     }
 
     fn cell(knob: &str, measured: f64, predicted: f64) -> Cell {
-        Cell::new(&input(knob, measured, predicted)).unwrap()
+        Cell::new(&input(knob, measured, predicted), 0.0).unwrap()
     }
 
     #[test]
@@ -365,7 +394,7 @@ mod tests {
     fn the_measured_error_is_part_of_the_prediction() {
         let mut noisy = input("k", 1.0, 1.0);
         noisy.measured = [0.7, 1.5, 1.2, 1.6, 0.8, 1.5, 1.1, 1.4].map(|x| (1.0, x)).into();
-        let c = Cell::new(&noisy).unwrap();
+        let c = Cell::new(&noisy, 0.0).unwrap();
         assert!(c.measured.change > 0.09 && c.in90 == Some(true), "{c:?}");
         assert!(!c.measured.significant && c.sign_is_right().is_none());
     }
@@ -377,7 +406,7 @@ mod tests {
         assert_eq!(cell("k", 1.0, 0.8).sign_is_right(), None);
         let mut same = input("k", 1.5, 1.0);
         same.predicted = vec![(1.0, 1.0)];
-        assert_eq!(Cell::new(&same).unwrap().sign_is_right(), Some(false));
+        assert_eq!(Cell::new(&same, 0.0).unwrap().sign_is_right(), Some(false));
     }
 
     /// Knob a has one cell that is right, knob b one that is far off and two that are right, knob c two that are wrong.
@@ -421,11 +450,27 @@ mod tests {
         let why = |change: fn(&mut CellInput)| {
             let mut bad = good.clone();
             change(&mut bad);
-            Cell::new(&bad).unwrap_err()
+            Cell::new(&bad, 0.0).unwrap_err()
         };
         assert!(why(|i| i.measured.truncate(2)).starts_with("2 pairs"));
         assert!(why(|i| i.predicted.clear()).starts_with("no run has m"));
         assert!(why(|i| i.measured[0].0 = 0.0).starts_with("m is 0"));
         assert!(why(|i| i.predicted[0].1 = 0.0).starts_with("m is 0"));
+    }
+
+    /// Ten cells of a knob, changes that draws miss by 0.1 to 1.0 in logarithms: nine are within 1.645 of a normal error of
+    /// 0.9 / 1.645, give or take the draws' own width and a step. A knob of one cell that is right weighs as much.
+    #[test]
+    fn a_model_error_is_learned_from_what_draws_miss() {
+        let inputs: Vec<CellInput> = (1..=10).map(|k| input("far", libm::exp(0.1 * f64::from(k)), 1.0)).collect();
+        let error = learned_error(&inputs).unwrap();
+        assert!((0.5..0.6).contains(&error), "{error}");
+        let held = inputs.iter().filter(|input| Cell::new(input, error).unwrap().in90 == Some(true)).count();
+        assert_eq!(held, 9);
+        let both: Vec<CellInput> = inputs.into_iter().chain([input("near", 1.0, 1.0)]).collect();
+        let of_both = learned_error(&both).unwrap();
+        assert!(of_both < error, "eight of ten and one of one are nine of ten: {of_both}");
+        assert_eq!(learned_error(&[input("near", 1.0, 1.0)]), Some(0.0));
+        assert_eq!(learned_error(&[input("lost", 1e6, 1.0)]), None);
     }
 }

@@ -20,7 +20,7 @@ use fairground_validate::predict::{PredictError, Prediction, Simulator};
 use fairground_validate::report::{results_table, Conditions, Validation, SCHEMA};
 use fairground_validate::restore::Keeper;
 use fairground_validate::rounds::{refusal, Head, Outcome, Pair, Plays, RoundsFile, Skipped};
-use fairground_validate::score::{Cell, CellInput, Score};
+use fairground_validate::score::{learned_error, Cell, CellInput, Score};
 use fairground_validate::stop::stop_on_termination;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -147,6 +147,10 @@ pub struct Validate {
     /// Draws of the figures in doubt; 0: the machine as it is stated, without intervals
     #[arg(long, value_name = "N", default_value_t = DRAWS, value_parser = clap::value_parser!(u64).range(0..=100_000))]
     doubt: u64,
+    /// Factor by which predictions may be off beyond their draws, two thirds within it, as the other half has taught it
+    /// [default: 1, none]
+    #[arg(long, value_name = "F", default_value_t = 1.0, hide_default_value = true, value_parser = parse_factor)]
+    model_error: f64,
     /// Show the matrix and what this machine cannot do; play nothing
     #[arg(long)]
     list: bool,
@@ -179,6 +183,10 @@ pub struct Validate {
 /// Reads the length of a round.
 fn parse_seconds(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|s| (0.05..=10.0).contains(s)).ok_or_else(|| "expected 0.05 to 10".into())
+}
+
+fn parse_factor(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|factor| (1.0..=10.0).contains(factor)).ok_or_else(|| "expected a factor, 1 to 10".into())
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
@@ -386,6 +394,7 @@ impl Validate {
         predicted: &[Prediction],
     ) -> Validation {
         let (mut cells, mut without, mut failures) = (Vec::new(), Vec::new(), Vec::<String>::new());
+        let mut inputs = Vec::new();
         let played = played(setup, rounds);
         let counts = |pair: &&Pair| self.busy.is_none_or(|pct| pair.is_quiet(pct));
         for (intervention, prediction) in played.iter().zip(predicted) {
@@ -399,8 +408,11 @@ impl Validate {
                     predicted: prediction.of(metric),
                     beyond_model: intervention.test.is_beyond_model(),
                 };
-                match Cell::new(&input) {
-                    Ok(cell) => cells.push(cell),
+                match Cell::new(&input, self.model_error.ln()) {
+                    Ok(cell) => {
+                        cells.push(cell);
+                        inputs.push(input);
+                    }
                     Err(reason) => {
                         without.push(Skipped { intervention: intervention.name.clone(), cells: 1, reason });
                     }
@@ -431,6 +443,8 @@ impl Validate {
             sched: sched.features().map_or_else(|| sched.to_string(), |features| features.to_string()),
             cpus: setup.cpus.to_string(),
             draws: self.doubt,
+            model_error: self.model_error,
+            learned_error: learned_error(&inputs).map(f64::exp),
             conditions,
             knobs: Score::of_family(&cells, Family::Knob),
             choices: Score::of_family(&cells, Family::Choice),
