@@ -53,6 +53,7 @@ fn usage(error: &clap::Error) -> ! {
 }
 
 fn main() -> ExitCode {
+    fairground_play::go_on_after_exec();
     let command = match Cli::try_parse() {
         Ok(cli) => {
             if cli.allow_library {

@@ -8,6 +8,7 @@ use std::hint::black_box;
 use std::io;
 
 use fairground_machine::{CpuId, CpuMask};
+use serde::{Deserialize, Serialize};
 
 use crate::sys;
 
@@ -33,7 +34,7 @@ pub fn spin(iterations: u64) {
 }
 
 /// How long things take on a CPU that runs at full speed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// The CPU on which it was measured.
     pub cpu: CpuId,

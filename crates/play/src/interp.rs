@@ -8,9 +8,13 @@ use std::sync::atomic::Ordering;
 
 use fairground_machine::CpuMask;
 use fairground_sim::{lineage_of_child, program_amount, program_floor};
-use fairground_workload::{Amount, Mark, ObjId, Object, Op, Report, SchedAttr, Since, SpecId, MAX_LOOP_DEPTH};
+use fairground_workload::{
+    Amount, Mark, ObjId, Object, Op, Report, SchedAttr, Since, SpecId, TaskSpec, MAX_LOOP_DEPTH,
+};
+use serde::{Deserialize, Serialize};
 
 use crate::calibrate::Footprint;
+use crate::exec;
 use crate::shared::{end, fault, Record, Slot};
 use crate::sys;
 use crate::world::World;
@@ -19,6 +23,7 @@ use crate::world::World;
 enum Flow {
     Next,
     Jump(u32),
+    Exec,
     Exit,
 }
 
@@ -69,13 +74,30 @@ pub struct Birth {
     pub born_at: Option<u64>,
 }
 
+/// A thread between two steps, as an execve carries it over.
+#[derive(Serialize, Deserialize)]
+pub struct State {
+    spec: SpecId,
+    id: u32,
+    lineage: u64,
+    draws: u64,
+    born: u64,
+    born_at: u64,
+    attr: SchedAttr,
+    affinity: Option<CpuMask>,
+    first_period: u64,
+    /// Those that it is in.
+    loops: Vec<Option<u64>>,
+    timers: Vec<(ObjId, u64)>,
+    /// The step that is next.
+    pc: u32,
+}
+
 impl Task {
     /// Makes the calling thread a thread of the workload, carries out its program and takes leave.
     pub fn live(birth: Birth) {
         let Birth { world, spec, id, lineage, inherited, inherited_cpus, inherited_slack_ns, born_at } = birth;
         let template = world.template(spec);
-        let largest = template.program.iter().map(message_bytes).max().unwrap_or(0);
-        let computes = template.program.iter().any(|op| matches!(op, Op::Run(_)));
         let mut task = Task {
             world,
             spec,
@@ -92,10 +114,10 @@ impl Task {
             depth: 0,
             timers: Vec::new(),
             threads: Vec::new(),
-            buffer: vec![0; largest as usize],
+            buffer: buffer(template),
             footprint: None,
         };
-        if let Err(error) = task.settle_in(computes) {
+        if let Err(error) = task.settle_in() {
             return world.fail(fault::STEP, &error, spec, u32::MAX);
         }
         if template.timer_slack_ns != inherited_slack_ns {
@@ -103,27 +125,98 @@ impl Task {
         }
         task.born_at = born_at.unwrap_or_else(|| world.await_go());
         task.first_period = task.born_at;
-        task.carry_out();
+        task.carry_out(0);
         task.leave();
     }
 
-    /// Name, CPUs, attributes and working set of its template.
-    fn settle_in(&mut self, computes: bool) -> io::Result<()> {
-        let template = self.world.template(self.spec);
+    /// As [`Self::live`], for a thread that has executed the calling program: its kernel attributes have outlasted that.
+    ///
+    /// # Errors
+    /// If it is no thread of the round.
+    pub fn live_on(world: &'static World, state: State) -> io::Result<()> {
+        let State { spec, id, lineage, draws, born, born_at, attr, affinity, first_period, loops: open, timers, pc } =
+            state;
+        let mut loops = [None; MAX_LOOP_DEPTH];
+        let depth = open.len();
+        let template = world.workload.tasks.get(spec as usize);
+        let Some((template, room)) = template.zip(loops.get_mut(..depth)) else {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        };
+        room.copy_from_slice(&open);
+        let mut task = Task {
+            world,
+            spec,
+            id,
+            lineage,
+            draws,
+            born,
+            born_at,
+            attr,
+            affinity,
+            leading: false,
+            first_period,
+            loops,
+            depth,
+            timers,
+            threads: Vec::new(),
+            buffer: buffer(template),
+            footprint: None,
+        };
+        task.take_name();
+        match task.map_footprint() {
+            Ok(()) => task.carry_out(pc),
+            Err(error) => world.fail(fault::STEP, &error, spec, pc),
+        }
+        task.leave();
+        Ok(())
+    }
+
+    fn state(&self, pc: u32) -> State {
+        State {
+            spec: self.spec,
+            id: self.id,
+            lineage: self.lineage,
+            draws: self.draws,
+            born: self.born,
+            born_at: self.born_at,
+            attr: self.attr,
+            affinity: self.affinity,
+            first_period: self.first_period,
+            loops: self.loops[..self.depth].to_vec(),
+            timers: self.timers.clone(),
+            pc,
+        }
+    }
+
+    fn take_name(&self) {
         let mut name = [0u8; 16];
-        name.iter_mut().zip(template.name.bytes().take(15)).for_each(|(to, from)| *to = from);
+        let bytes = self.world.template(self.spec).name.bytes();
+        name.iter_mut().zip(bytes.take(15)).for_each(|(to, from)| *to = from);
         // SAFETY: the name ends in a zero.
         unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+    }
+
+    /// The working set of its template, for a thread that computes.
+    fn map_footprint(&mut self) -> io::Result<()> {
+        let template = self.world.template(self.spec);
+        let computes = template.program.iter().any(|op| matches!(op, Op::Run(_)));
+        if computes && template.footprint_kib > 0 {
+            self.footprint = Some(Footprint::new(template.footprint_kib)?);
+        }
+        Ok(())
+    }
+
+    /// Name, CPUs, attributes and working set of its template.
+    fn settle_in(&mut self) -> io::Result<()> {
+        let template = self.world.template(self.spec);
+        self.take_name();
         // First: what a group's cpuset leaves of an affinity is the kernel's to say.
         template.group.map_or(Ok(()), |group| self.world.join_group(group))?;
         self.set_affinity(template.affinity.unwrap_or(self.world.cpus))?;
         if template.attr != self.attr {
             self.set_attr(template.attr)?;
         }
-        if computes && template.footprint_kib > 0 {
-            self.footprint = Some(Footprint::new(template.footprint_kib)?);
-        }
-        Ok(())
+        self.map_footprint()
     }
 
     /// Unless it has these CPUs already.
@@ -146,14 +239,17 @@ impl Task {
         Ok(())
     }
 
-    fn carry_out(&mut self) {
+    fn carry_out(&mut self, mut pc: u32) {
         let program = &self.world.template(self.spec).program;
-        let mut pc = 0;
         while let Some(op) = program.get(pc as usize) {
             match self.step(op) {
                 Ok(Flow::Next) => pc += 1,
                 Ok(Flow::Jump(to)) => pc = to,
                 Ok(Flow::Exit) => return,
+                Ok(Flow::Exec) => {
+                    let error = exec::execute(self.world, self.state(pc + 1));
+                    return self.world.fail(fault::STEP, &error, self.spec, pc);
+                }
                 Err(error) => return self.world.fail(fault::STEP, &error, self.spec, pc),
             }
         }
@@ -247,6 +343,7 @@ impl Task {
             }
             Op::WaitChildren => self.wait_children()?,
             Op::WaitChild => _ = self.wait_for_process()?,
+            Op::Exec => return Ok(Flow::Exec),
             Op::Exit => return Ok(Flow::Exit),
             Op::SetAttr(attr) => self.set_attr(attr)?,
             Op::DrawUclampMin(ref odds) => {
@@ -277,8 +374,7 @@ impl Task {
             Op::CallListed(roster) => self.call_listed(roster),
             Op::AwaitListed(roster) => self.await_listed(roster),
             // Refused before anything runs (`refuse.rs`).
-            Op::Exec
-            | Op::SetGroupClamp(_)
+            Op::SetGroupClamp(_)
             | Op::SetGroupCpus(_)
             | Op::Serial { .. }
             | Op::Recorded
@@ -550,6 +646,11 @@ impl Task {
         }
         sleeping.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// Room for the largest message.
+fn buffer(template: &TaskSpec) -> Vec<u8> {
+    vec![0; template.program.iter().map(message_bytes).max().unwrap_or(0) as usize]
 }
 
 /// The bytes that a step reads or writes.

@@ -16,6 +16,7 @@
 //!   never computes has none beyond what its calls touch.
 //! - Threads of the start are created in their order, those of one process together, each on its CPU, and let go at once.
 //! - A thread that wakes up early from a condition variable, as the standard allows, goes on.
+//! - *exec* is an execve of the calling program, which has to call [`go_on_after_exec`] for that.
 //! - A *task group* is a cgroup that the caller has made ([`Surroundings`]): a process of the group joins it as it begins.
 //!
 //! [`tool_round`] runs the tool that a built-in repeats instead, e.g. `perf bench sched pipe`.
@@ -23,6 +24,7 @@
 //! Nothing survives a round: see `runner.rs`. What cannot be played is refused before anything runs ([`Refusal`]).
 
 mod calibrate;
+mod exec;
 mod interp;
 mod refuse;
 mod runner;
@@ -46,6 +48,7 @@ use shared::{end, fault, Shared};
 use world::{Lacking, NoObject, World};
 
 pub use calibrate::Calibration;
+pub use exec::go_on_after_exec;
 pub use refuse::{check, Refusal};
 pub use sys::{affinity, set_affinity, CpuTimes};
 pub use tool::{command_line, round as tool_round, ToolError};

@@ -7,7 +7,7 @@ use fairground_workload::{Object, Op, Policy, SchedAttr, SpecId, Workload};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::sys;
+use crate::{exec, sys};
 
 /// Threads of a round above which `--yes` is needed.
 const THREADS_MAX: u64 = 10_000;
@@ -137,7 +137,13 @@ impl Checker<'_> {
     fn steps(&self) -> Result<(), Refusal> {
         for (spec, op, step) in self.all_steps() {
             let (why, help) = match step {
-                Op::Exec => ("there is no program to execute", "`fairground run` simulates it"),
+                Op::Exec if !self.is_alone(spec) => (
+                    "its process may have other threads, which execve ends",
+                    "give it a process of its own (`process`), and let it create no threads",
+                ),
+                Op::Exec if !exec::is_prepared() => {
+                    ("this program cannot be executed in the middle of a round", "`fairground play` can")
+                }
                 Op::SetGroupClamp(_) | Op::SetGroupCpus(_) => {
                     ("it writes to a task group", "`fairground run` simulates it")
                 }
@@ -153,6 +159,19 @@ impl Checker<'_> {
             return Err(self.unplayable(format!("{}: {why}", step_label(self.workload, spec, op)), help));
         }
         Ok(())
+    }
+
+    /// Whether threads of this template are always the only ones of their process.
+    fn is_alone(&self, spec: SpecId) -> bool {
+        let w = self.workload;
+        let started = |process| {
+            w.start.iter().filter(|start| start.process == process).map(|start| u64::from(start.count)).sum::<u64>()
+        };
+        let mut starts = w.start.iter().filter(|start| start.spec == spec);
+        let is_thread = |op: &Op| matches!(op, Op::Spawn { spec: child, thread: true, .. } if *child == spec);
+        starts.all(|start| started(start.process) <= 1)
+            && !self.all_steps().any(|(_, _, step)| is_thread(step))
+            && !self.spawns_threads(spec)
     }
 
     fn spawns_threads(&self, spec: SpecId) -> bool {

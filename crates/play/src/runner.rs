@@ -11,8 +11,10 @@
 //! supervisor the processes of the start, and the process group: a pipe of which only the caller has the writing end sends
 //! SIGKILL there as that closes (O_ASYNC, F_SETSIG). If the supervisor dies, the caller ends the group.
 //!
-//! The supervisor and what it creates are forks of the calling program and execute no other. They allocate and create
-//! threads, which the C libraries of Linux (glibc, musl) allow after a fork also where the forking process had several threads.
+//! The supervisor and what it creates are forks of the calling program. They execute no other program, but for the steps that
+//! do (`exec.rs`): group and session outlast that, the reading end of the pipe is left open for it, and PR_SET_PDEATHSIG is kept
+//! unless the program's file has capabilities. They allocate and create threads, which the C libraries of Linux (glibc, musl)
+//! allow after a fork also where the forking process had several threads.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -131,7 +133,7 @@ fn supervise(world: &'static World, limit_ns: u64, count: bool, parent: libc::pi
     if count && world.count_migrations().is_ok() {
         world.shared.control().counts_migrations.store(1, Ordering::Release);
     }
-    match start(world, lifeline) {
+    match world.keep_over_exec(lifeline).and_then(|()| start(world, lifeline)) {
         Ok(threads) => watch(world, threads, limit_ns),
         Err(error) => world.fail(fault::SETUP, &error, 0, u32::MAX),
     }
@@ -204,7 +206,7 @@ fn create_process(
         }
         child => {
             let child = child as libc::pid_t;
-            // SAFETY: a child of ours that executes no other program.
+            // SAFETY: a child of ours that executes no program before it is let go.
             unsafe { libc::setpgid(child, group) };
             if group == 0 {
                 c.group.store(child, Ordering::Release);

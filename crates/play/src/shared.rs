@@ -1,15 +1,17 @@
-//! What the processes of a round share: one mapping that all of them inherit.
+//! What the processes of a round share: one mapping, which all of them inherit, or map again behind an execve.
 //!
 //! It holds the control block, the objects, a log for each series and each phase of the score, and a record for each
 //! thread. Pages that nothing touches take no memory, so there is room for as many threads as a run may have.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use fairground_workload::{Object, Workload, MAX_TASKS};
+use fairground_workload::{Object, Score, Workload, MAX_TASKS};
 
-use crate::sys::Scope;
+use crate::sys::{self, Scope};
 
 /// Most reports that a log keeps; what comes later is counted and left out.
 pub const LOG_MAX: u64 = 1 << 22;
@@ -165,6 +167,7 @@ pub struct LogHead {
 
 /// The mapping.
 pub struct Shared {
+    file: File,
     base: NonNull<u8>,
     size: usize,
     slots: usize,
@@ -185,24 +188,50 @@ impl Shared {
     ///
     /// # Errors
     /// Where the system refuses the mapping or an object.
-    pub fn new(workload: &Workload, nr_phases: usize, scope: Scope) -> io::Result<Shared> {
+    pub fn new(workload: &Workload, scope: Scope) -> io::Result<Shared> {
+        let shared = Shared::map(sys::memory_file(c"round")?, workload, true)?;
+        shared.control().steady_ops.store(u64::MAX, Ordering::Relaxed);
+        for (id, object) in workload.objects.iter().enumerate() {
+            shared.slot(id as u32).set_up(object, scope)?;
+        }
+        Ok(shared)
+    }
+
+    /// Maps what [`Self::new`] has made for the same workload in another program.
+    ///
+    /// # Errors
+    /// Where the file is not such a one, or the system refuses the mapping.
+    pub fn again(file: File, workload: &Workload) -> io::Result<Shared> {
+        Shared::map(file, workload, false)
+    }
+
+    /// The file of the mapping.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    fn map(file: File, workload: &Workload, new: bool) -> io::Result<Shared> {
+        let nr_phases = match &workload.score {
+            Score::Points(points) => points.sections.iter().map(|section| section.phases.len()).sum(),
+            _ => 0,
+        };
         let (nr_objects, nr_logs) = (workload.objects.len(), workload.series.len() + nr_phases);
         let slots = std::mem::size_of::<Control>().next_multiple_of(64);
         let heads = slots + nr_objects * std::mem::size_of::<Slot>();
         let records = heads + nr_logs * std::mem::size_of::<LogHead>();
         let entries = records + RECORDS * std::mem::size_of::<Record>();
         let size = entries + nr_logs * LOG_MAX as usize * std::mem::size_of::<u64>();
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        if new {
+            file.set_len(size as u64)?;
+        } else if file.metadata()?.len() != size as u64 {
+            return Err(io::Error::other("the shared memory is not that of this workload"));
+        }
+        let (flags, fd) = (libc::MAP_SHARED | libc::MAP_NORESERVE, file.as_raw_fd());
         // SAFETY: a new mapping, wherever there is room.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
         let base = NonNull::new(base.cast::<u8>()).filter(|_| base != libc::MAP_FAILED);
         let base = base.ok_or_else(io::Error::last_os_error)?;
-        let shared = Shared { base, size, slots, heads, nr_logs, entries, records, nr_objects };
-        shared.control().steady_ops.store(u64::MAX, Ordering::Relaxed);
-        for (id, object) in workload.objects.iter().enumerate() {
-            shared.slot(id as u32).set_up(object, scope)?;
-        }
-        Ok(shared)
+        Ok(Shared { file, base, size, slots, heads, nr_logs, entries, records, nr_objects })
     }
 
     /// The control block.
@@ -298,7 +327,7 @@ impl Shared {
     pub fn finish(&self, reason: u32) -> bool {
         let c = self.control();
         let first = c.end.compare_exchange(end::NOT_YET, reason, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        crate::sys::futex_wake(&c.end, u32::MAX, Scope::Shared);
+        sys::futex_wake(&c.end, u32::MAX, Scope::Shared);
         first
     }
 
@@ -353,7 +382,7 @@ impl Slot {
             // SAFETY: as above.
             Object::Semaphore { value } => match unsafe { libc::sem_init(self.semaphore(), many.into(), value) } {
                 0 => 0,
-                _ => crate::sys::errno(),
+                _ => sys::errno(),
             },
             _ => 0,
         };
@@ -383,7 +412,7 @@ mod tests {
 
     fn shared(spec: &str) -> Shared {
         let workload = Workload::find(spec, &Machine::symmetric(2)).unwrap().0;
-        Shared::new(&workload, 0, Scope::Private).unwrap()
+        Shared::new(&workload, Scope::Private).unwrap()
     }
 
     #[test]

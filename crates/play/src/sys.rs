@@ -1,6 +1,9 @@
 //! System calls that the libraries do not wrap, or wrap with more than one call.
 
+use std::ffi::CStr;
+use std::fs::File;
 use std::io;
+use std::os::fd::FromRawFd;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -18,6 +21,26 @@ pub fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
 /// The number of the error that the last call of this thread left.
 pub fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// An empty file in memory, closed by an execve; the name is only for /proc.
+///
+/// # Errors
+/// As memfd_create(2).
+pub fn memory_file(name: &CStr) -> io::Result<File> {
+    // SAFETY: the name ends with a 0.
+    let fd = checked(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) }.into())?;
+    // SAFETY: ours alone.
+    Ok(unsafe { File::from_raw_fd(fd as libc::c_int) })
+}
+
+/// Lets a descriptor of this process stay open over an execve.
+///
+/// # Errors
+/// If it is not open.
+pub fn keep_over_exec(fd: libc::c_int) -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::fcntl(fd, libc::F_SETFD, 0) }.into()).map(drop)
 }
 
 /// CLOCK_MONOTONIC, ns.

@@ -72,7 +72,7 @@ pub fn command_line(original: &Original) -> String {
 /// If it cannot be run, fails, or prints something else than its figure.
 pub fn round(original: &Original, cpus: &CpuMask, limit: Duration, stop: &AtomicBool) -> Result<Round, ToolError> {
     let system = |cause| ToolError::System { command: command_line(original), cause };
-    let file = memory_file().map_err(system)?;
+    let file = sys::memory_file(c"printed").map_err(system)?;
     let before = sys::CpuTimes::read();
     let started = sys::now();
     let (child, _lifeline) = start(original, *cpus, &file).map_err(|cause| match cause.kind() {
@@ -181,14 +181,6 @@ fn watch(child: &Child, limit: Duration, stop: &AtomicBool) -> io::Result<Outcom
             unsafe { libc::kill(-tool, libc::SIGKILL) };
         }
     }
-}
-
-/// A file in memory, without a name.
-fn memory_file() -> io::Result<File> {
-    // SAFETY: the name ends with a 0.
-    let fd = sys::checked(unsafe { libc::memfd_create(c"printed".as_ptr(), libc::MFD_CLOEXEC) }.into())?;
-    // SAFETY: ours alone.
-    Ok(unsafe { File::from_raw_fd(fd as libc::c_int) })
 }
 
 /// The beginning of what was printed.

@@ -1,14 +1,19 @@
-//! What every thread of a round refers to. Made before the first process is; processes inherit it.
+//! What every thread of a round refers to. Made before the first process is; processes inherit it, or read it from a file behind
+//! an execve.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::Arc;
 
 use fairground_machine::CpuMask;
 use fairground_workload::{GroupId, Object, Op, SchedAttr, SeriesId, SpecId, TaskSpec, Workload, TIMER_SLACK_NS};
+
+use serde::{Deserialize, Serialize};
 
 use crate::calibrate::Calibration;
 use crate::interp::Birth;
@@ -17,7 +22,7 @@ use crate::sys::{self, Scope};
 use crate::Surroundings;
 
 /// The two ends of a pipe or a socket.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Channel {
     /// Descriptor to read from.
     pub read: libc::c_int,
@@ -49,6 +54,27 @@ pub struct World {
     pub own_session: bool,
     /// By task group: what its members are written to. Opened by the caller, whose rights count.
     groups: Vec<Vec<File>>,
+    /// A [`Description`], if a program executes another.
+    description: Option<File>,
+}
+
+/// A round as a program reads it which one of its processes has executed. Descriptors have the same numbers there.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    workload: Arc<Workload>,
+    seed: u64,
+    cpus: CpuMask,
+    calibration: Arc<Calibration>,
+    shared: RawFd,
+    channels: Vec<Option<Channel>>,
+    groups: Vec<Vec<RawFd>>,
+}
+
+/// What a process hands over beside its thread as it executes a program.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Handle {
+    description: RawFd,
+    counter: RawFd,
 }
 
 /// What a round lacks.
@@ -79,19 +105,14 @@ impl World {
         surroundings: &Surroundings,
     ) -> Result<World, NoObject> {
         let scope = scope_of(&workload);
-        let nr_phases = match &workload.score {
-            fairground_workload::Score::Points(points) => points.sections.iter().map(|s| s.phases.len()).sum(),
-            _ => 0,
-        };
-        let shared =
-            Shared::new(&workload, nr_phases, scope).map_err(|cause| NoObject { what: Lacking::Memory, cause })?;
+        let no_memory = |cause| NoObject { what: Lacking::Memory, cause };
+        let shared = Shared::new(&workload, scope).map_err(no_memory)?;
         let open = |path: &PathBuf| {
             let file = File::options().write(true).open(path);
             file.map_err(|cause| NoObject { what: Lacking::Group(path.clone()), cause })
         };
         let groups = surroundings.groups.iter().map(|files| files.iter().map(open).collect());
         let groups = groups.collect::<Result<_, _>>()?;
-        let awaits = workload.tasks.iter().map(|task| task.program.contains(&Op::WaitChildren)).collect();
         let mut world = World {
             workload: Arc::clone(&workload),
             seed,
@@ -100,10 +121,11 @@ impl World {
             scope,
             shared,
             channels: Vec::new(),
-            awaits,
+            awaits: awaits(&workload),
             counter: AtomicI32::new(-1),
             own_session: surroundings.own_session,
             groups,
+            description: None,
         };
         for (id, object) in workload.objects.iter().enumerate() {
             let made = match *object {
@@ -113,7 +135,77 @@ impl World {
             };
             world.channels.push(made.map_err(|cause| NoObject { what: Lacking::Object(id as u32), cause })?);
         }
+        if workload.tasks.iter().any(|task| task.program.contains(&Op::Exec)) {
+            world.description = Some(world.describe().map_err(no_memory)?);
+        }
         Ok(world)
+    }
+
+    fn describe(&self) -> io::Result<File> {
+        let number = |file: &File| file.as_raw_fd();
+        let description = Description {
+            workload: Arc::clone(&self.workload),
+            seed: self.seed,
+            cpus: self.cpus,
+            calibration: Arc::clone(&self.calibration),
+            shared: number(self.shared.file()),
+            channels: self.channels.clone(),
+            groups: self.groups.iter().map(|files| files.iter().map(number).collect()).collect(),
+        };
+        let mut file = sys::memory_file(c"description")?;
+        serde_json::to_writer(io::BufWriter::new(&mut file), &description)?;
+        Ok(file)
+    }
+
+    /// From now on, what this process and its children execute inherits the descriptors of the round and `also`; nothing happens
+    /// where the workload executes no program.
+    ///
+    /// # Errors
+    /// If a descriptor is not open.
+    pub fn keep_over_exec(&self, also: RawFd) -> io::Result<()> {
+        let Some(description) = &self.description else { return Ok(()) };
+        let files = self.groups.iter().flatten().chain([description, self.shared.file()]).map(AsRawFd::as_raw_fd);
+        let channels = self.channels.iter().flatten().flat_map(|channel| [channel.read, channel.write]);
+        files.chain(channels).chain([also]).try_for_each(sys::keep_over_exec)
+    }
+
+    /// What an executed program finds the round by; `None` where the workload executes none.
+    pub fn handle(&self) -> Option<Handle> {
+        let description = self.description.as_ref()?.as_raw_fd();
+        Some(Handle { description, counter: self.counter.load(Ordering::Acquire) })
+    }
+
+    /// The round of which a process has executed this program.
+    ///
+    /// # Errors
+    /// If the descriptors are not those of a round.
+    pub fn again(handle: Handle) -> io::Result<World> {
+        let open = |fd: RawFd| {
+            sys::keep_over_exec(fd)?;
+            // SAFETY: it is open, and nothing else in this program has it.
+            Ok::<_, io::Error>(unsafe { File::from_raw_fd(fd) })
+        };
+        let file = open(handle.description)?;
+        // Read in its place: other processes have the same position in it.
+        let mut text = vec![0; file.metadata()?.len() as usize];
+        file.read_exact_at(&mut text, 0)?;
+        let description: Description = serde_json::from_slice(&text)?;
+        let Description { workload, seed, cpus, calibration, shared, channels, groups } = description;
+        let groups = groups.into_iter().map(|files| files.into_iter().map(open).collect());
+        Ok(World {
+            scope: scope_of(&workload),
+            shared: Shared::again(open(shared)?, &workload)?,
+            awaits: awaits(&workload),
+            workload,
+            seed,
+            cpus,
+            calibration,
+            channels,
+            counter: AtomicI32::new(handle.counter),
+            own_session: false,
+            groups: groups.collect::<io::Result<_>>()?,
+            description: Some(file),
+        })
     }
 
     /// The thread template with this index in the workload. Panics if there is none.
@@ -222,6 +314,10 @@ impl Drop for World {
             unsafe { (libc::close(channel.read), libc::close(channel.write)) };
         }
     }
+}
+
+fn awaits(workload: &Workload) -> Vec<bool> {
+    workload.tasks.iter().map(|task| task.program.contains(&Op::WaitChildren)).collect()
 }
 
 /// Threads of one start process share an address space, until one of them forks.

@@ -317,7 +317,7 @@ fn what_cannot_be_played_is_refused_by_name() {
     let cases = [
         (find("dbench"), "object `file system` is a kernel mutex"),
         (find("shell8"), "object 0 is a ticket lock"),
-        (with(Op::Exec), "task `worker`, step 2 (Exec)"),
+        (with(Op::Exec), "task `worker`, step 2 (Exec): this program cannot be executed in the middle of a round"),
         (with(Op::SetAffinity(CpuMask::single(511))), "task `worker`, step 2 (SetAffinity) asks for CPUs 511"),
         (one_of_many, "task `parent`, step 2 (WaitChild)"),
         (toy(vec![], vec![kthread]), "task `worker` is a kernel thread"),

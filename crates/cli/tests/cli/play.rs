@@ -15,6 +15,15 @@ fn endless(dir: &Path, name: &str) -> String {
     path.display().to_string()
 }
 
+/// Two tasks whose names begin so. Each executes a program, and then never ends.
+fn endless_programs(dir: &Path, name: &str) -> String {
+    let path = dir.join("programs.json");
+    let phases = r#"{ "first": { "loop": 1, "execve": 1 }, "then": { "loop": -1, "run": 100, "sleep": 1000 } }"#;
+    let task = |n: &str| format!(r#""{name}{n}": {{ "process": "{n}", "phases": {phases} }}"#);
+    std::fs::write(&path, format!(r#"{{ "tasks": {{ {}, {} }} }}"#, task("a"), task("b"))).unwrap();
+    path.display().to_string()
+}
+
 /// Threads of any process whose names begin so and live: a zombie is gone, whoever is to await it.
 fn threads_named(name: &str) -> usize {
     let entries = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -79,9 +88,12 @@ fn what_exceeds_its_time_is_ended_and_says_so() {
 #[test]
 fn nothing_survives_the_command() {
     let dir = tempfile::tempdir().unwrap();
-    for (signal, marker) in [("INT", "ci"), ("KILL", "ck"), ("TERM", "cs")] {
+    let files: [fn(&Path, &str) -> String; 2] = [endless, endless_programs];
+    for ((signal, marker), file) in
+        [("INT", "ci"), ("KILL", "ck"), ("TERM", "cs")].into_iter().flat_map(|s| files.map(|f| (s, f)))
+    {
         let name = format!("{marker}{}-", std::process::id());
-        let file = endless(dir.path(), &name);
+        let file = file(dir.path(), &name);
         let mut play = Command::new(env!("CARGO_BIN_EXE_fairground"))
             .args(["play", &file, "--timeout", "600"])
             .stdout(Stdio::null())
