@@ -684,7 +684,9 @@ pub fn start_thread(birth: Birth, joinable: bool) -> io::Result<libc::pthread_t>
         std::ptr::null_mut()
     }
     let birth = Box::into_raw(Box::new(birth));
-    let mut thread = 0;
+    // A number in glibc, a pointer in musl.
+    // SAFETY: zeros are a valid value of both.
+    let mut thread: libc::pthread_t = unsafe { std::mem::zeroed() };
     // SAFETY: the attributes are initialised before use and destroyed after it; `birth` is the new thread's.
     let result = unsafe {
         let mut attr = std::mem::zeroed();

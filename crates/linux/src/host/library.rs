@@ -10,6 +10,10 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use super::LinuxError;
 use crate::abi::{check_layout, KsKernel, KsRead, FUNCTIONS, KS_ABI, READ_FUNCTIONS};
 
+/// musl's dlopen(3) says less.
+const STATIC: &str =
+    "this command is a static program, which cannot load libraries; one built for the C library of the machine can";
+
 /// A loaded kernel that has not booted. It stays loaded until the process ends.
 #[derive(Clone, Copy)]
 pub struct Kernel {
@@ -21,9 +25,12 @@ impl Kernel {
     /// function that returns its tables.
     ///
     /// # Errors
-    /// What the dynamic linker says; a library of another size or version; the name of a function that is missing.
+    /// What the dynamic linker says, or that the program is a static one; a library of another size or version; the name of a function that is missing.
     pub fn load(path: &Path) -> Result<Kernel, LinuxError> {
         check_layout()?;
+        if cfg!(target_feature = "crt-static") {
+            return Err(LinuxError::Load { path: path.into(), cause: STATIC.into() });
+        }
         let cause = |e: libloading::Error| LinuxError::Load { path: path.into(), cause: e.to_string() };
         // SAFETY: the user who names the library trusts its constructors; a built kernel has none.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(cause)?;
