@@ -19,7 +19,7 @@
 //! - *exec* is an execve of the calling program, which has to call [`go_on_after_exec`] for that.
 //! - A *task group* is a cgroup that the caller has made ([`Surroundings`]): a process of the group joins it as it begins.
 //!
-//! [`tool_round`] runs the tool that a built-in repeats instead, e.g. `perf bench sched pipe`.
+//! [`tool_round`] runs the tool that a built-in repeats instead, e.g. `perf bench sched pipe`, or rt-app.
 //!
 //! Nothing survives a round: see `runner.rs`. What cannot be played is refused before anything runs ([`Refusal`]).
 

@@ -1,4 +1,4 @@
-//! A round by the tool that a built-in repeats, in the place of our own threads.
+//! A round by the tool that a built-in repeats, or that a file was written for, in the place of our own threads.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -69,7 +69,7 @@ pub fn command_line(original: &Original) -> String {
 /// group are ended.
 ///
 /// # Errors
-/// If it cannot be run, fails, or prints something else than its figure.
+/// If it cannot be run, fails, or does not print the figure that it should.
 pub fn round(original: &Original, cpus: &CpuMask, limit: Duration, stop: &AtomicBool) -> Result<Round, ToolError> {
     let system = |cause| ToolError::System { command: command_line(original), cause };
     let file = sys::memory_file(c"printed").map_err(system)?;
@@ -83,7 +83,10 @@ pub fn round(original: &Original, cpus: &CpuMask, limit: Duration, stop: &Atomic
     let wall_ns = sys::now().saturating_sub(started);
     let printed = text(file).map_err(system)?;
     let last = || last_line(&printed);
-    let figure = original.figure.ns(&printed, original.ops);
+    let figure = match original.figure {
+        Some(figure) => figure.ns(&printed, original.ops),
+        None => Some(wall_ns),
+    };
     let window_ns = match (ended, figure) {
         (Ended::Complete, _) if !status.success() => {
             return Err(ToolError::Failed { command: command_line(original), status, last: last() })

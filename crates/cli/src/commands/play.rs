@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ struct NoSuchCpus {
 #[derive(Debug, Error, Diagnostic)]
 #[error("--with {tool}: {tool} does not do what {workload} does")]
 #[diagnostic(help(
-    "perf does sched-pipe, messaging, and hackbench with its usual messages and groups; hackbench does hackbench"
+    "perf does sched-pipe, messaging, and hackbench with its usual messages and groups; hackbench does hackbench; rt-app does files \
+     without options after the name, and without pipes, sockets, `process`, `execve` and `reap`"
 ))]
 struct NoOriginal {
     tool: String,
@@ -58,7 +59,7 @@ struct NoOriginal {
 enum Executor {
     /// Threads that carry out the steps of the workload.
     Player(Player),
-    /// The tool that the workload repeats, on these CPUs.
+    /// The tool that the workload repeats, or is written for, on these CPUs.
     Tool(Box<Workload>, Original, CpuMask),
 }
 
@@ -90,7 +91,7 @@ pub struct Play {
     #[arg(long, value_name = "LIST", value_parser = CpuMask::parse_list)]
     cpus: Option<CpuMask>,
     /// Run the tool that the built-in repeats instead, with the same options: perf for sched-pipe and messaging, perf or
-    /// hackbench for hackbench
+    /// hackbench for hackbench; rt-app for a file
     #[arg(long, value_name = "TOOL", conflicts_with = "migrations", value_parser = PossibleValuesParser::new(TOOLS))]
     with: Option<String>,
     /// Rounds; their median and their least and greatest figures are printed
@@ -128,7 +129,7 @@ impl Play {
         let (workload, cpus) = self.find_workload(&machine)?;
         let fastest = fastest(&machine, &cpus);
         let limit = Duration::from_secs(self.timeout.unwrap_or_else(|| default_timeout(&workload)));
-        let original = self.with.as_deref().map(|tool| self.find_original(tool, &machine)).transpose()?;
+        let original = self.with.as_deref().map(|tool| self.find_original(tool, &workload, &machine)).transpose()?;
         let executor = match original {
             Some(original) => Executor::Tool(Box::new(workload), original, cpus),
             None => Executor::Player(Player::new(workload, &cpus, fastest, self.yes).map_err(|error| match error {
@@ -183,11 +184,13 @@ impl Play {
         }
     }
 
-    /// The tool that the workload repeats.
-    fn find_original(&self, tool: &str, machine: &Machine) -> Result<Original, Failure> {
+    /// The tool that the workload repeats, or is written for.
+    fn find_original(&self, tool: &str, workload: &Workload, machine: &Machine) -> Result<Original, Failure> {
         let (name, options) = self.workload.split_once(':').unwrap_or((&self.workload, ""));
         let original = match Builtin::by_name(name) {
             Some(builtin) => builtin.original(options, tool, machine)?,
+            // With options behind its name the file says something else than rt-app reads.
+            None if Path::new(&self.workload).is_file() => Original::of_file(&self.workload, workload, tool),
             None => None,
         };
         original.ok_or_else(|| NoOriginal { tool: tool.into(), workload: self.workload.clone() }.into())
@@ -248,11 +251,11 @@ fn default_timeout(workload: &Workload) -> u64 {
     duration.max(TIMEOUT_S)
 }
 
-/// The figures of a round: the workload's own if it is complete, then what the system counts.
-fn figures(workload: &Workload, round: &Round) -> Vec<MetricValue> {
+/// The figures of a round: the workload's own if it is complete and they are known, then what the system counts.
+fn figures(executor: &Executor, round: &Round) -> Vec<MetricValue> {
     let mut figures = Vec::new();
-    if round.ended == Ended::Complete {
-        figures = own_metric_values(workload, &round.metrics);
+    if round.ended == Ended::Complete && !matches!(executor, Executor::Tool(_, Original { figure: None, .. }, _)) {
+        figures = own_metric_values(executor.workload(), &round.metrics);
         let counted = round.metrics.migrations_per_op.is_some();
         figures.retain(|figure| counted || figure.metric.name != "migrations_per_op");
     }
@@ -313,7 +316,7 @@ impl Report<'_> {
     fn rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut index: BTreeMap<String, usize> = BTreeMap::new();
-        for MetricValue { metric, value } in self.rounds.iter().flat_map(|r| figures(self.executor.workload(), r)) {
+        for MetricValue { metric, value } in self.rounds.iter().flat_map(|r| figures(self.executor, r)) {
             let at = *index.entry(metric.name.clone()).or_insert_with(|| {
                 rows.push(Row { metric, values: Vec::new() });
                 rows.len() - 1
@@ -434,7 +437,7 @@ impl Report<'_> {
     }
 
     fn round(&self, round: &Round) -> Value {
-        let values = figures(self.executor.workload(), round).into_iter().map(|f| (f.metric.name, json!(f.value)));
+        let values = figures(self.executor, round).into_iter().map(|f| (f.metric.name, json!(f.value)));
         json!({
             "seed": matches!(self.executor, Executor::Player(_)).then_some(round.seed),
             "ended": match round.ended {

@@ -141,6 +141,33 @@ fn a_round_is_recorded() {
     assert!(!latency.contains("damaged") && !latency.contains("truncated"), "{latency}");
 }
 
+/// A stand-in for rt-app, which fails unless it gets the file. It prints no figure, so there is none but what the system counts.
+#[test]
+fn a_file_is_run_by_rt_app_in_its_place() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("one.json");
+    let events = r#"{ "loop": 1, "stamp": "s", "run": 10, "sample": { "ref": "s" } }"#;
+    std::fs::write(&file, format!(r#"{{ "tasks": {{ "t": {events} }} }}"#)).unwrap();
+    let tool = dir.path().join("rt-app");
+    std::fs::write(&tool, "#!/bin/sh\ngrep -q sample \"$1\" && [ $# = 1 ]\n").unwrap();
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap_or_default());
+    let names = |options: &str| -> Vec<String> {
+        let mut play = Command::new(env!("CARGO_BIN_EXE_fairground"));
+        play.arg("play").arg(&file).args(["--rounds", "2", "--format", "json"]).args(options.split_whitespace());
+        let Ran { code, stdout, stderr } = play.env("PATH", &path).output().unwrap().into();
+        assert_eq!(code, 0, "{stdout}{stderr}");
+        let result: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        let metrics = result["metrics"].as_array().unwrap().iter();
+        metrics.map(|metric| metric["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let counted = ["wall_s", "cpu_s", "switches_voluntary", "switches_involuntary"];
+    assert_eq!(names("--with rt-app"), counted);
+    let own = names("");
+    assert!(own.contains(&"sample_mean_us".to_owned()) && own.ends_with(&counted.map(str::to_owned)), "{own:?}");
+}
+
 /// A stand-in for hackbench, which says how it was called.
 #[test]
 fn the_tool_that_a_built_in_repeats_runs_in_its_place() {
@@ -188,6 +215,9 @@ fn the_tool_that_a_built_in_repeats_runs_in_its_place() {
     play.wait().unwrap();
     wait_until("the tool goes", || !lives());
 
+    refuses("play sched-pipe --with rt-app", &["rt-app does not do what sched-pipe does"]);
+    refuses("play ../../workloads/ping-pong.json --with rt-app", &["rt-app does not do what", "without pipes"]);
+    refuses("play ../../workloads/measured.json:duration=1 --with rt-app", &["files without options after the name"]);
     refuses("play schbench --with perf", &["perf does not do what schbench does"]);
-    refuses("play sched-pipe --with lmbench", &["possible values: perf, hackbench"]);
+    refuses("play sched-pipe --with lmbench", &["possible values: perf, hackbench, rt-app"]);
 }

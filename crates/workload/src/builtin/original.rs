@@ -1,24 +1,28 @@
-//! The tools that built-ins repeat: their command lines, and where their figures stand in what they print.
+//! The tools that built-ins repeat, and rt-app: their command lines, and where their figures stand in what they print.
 
 use fairground_machine::Machine;
 
 use super::{hackbench, Builtin};
 use crate::error::WorkloadError;
 use crate::options::Options;
+use crate::program::{Object, Op, Workload};
 
 /// The tools, by the names of their programs.
-pub const TOOLS: [&str; 2] = ["perf", "hackbench"];
+pub const TOOLS: [&str; 3] = ["perf", "hackbench", RT_APP];
 
-/// A tool with its arguments, which does what a built-in with its options does.
+/// The tool whose files [`Workload::from_file_content`] reads.
+const RT_APP: &str = "rt-app";
+
+/// A tool with its arguments, which does what a built-in with its options does, or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {
     /// Name of the program.
     pub program: &'static str,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// What it prints.
-    pub figure: ToolFigure,
-    /// Operations that it does: its loops.
+    /// What it prints; `None`: no figure.
+    pub figure: Option<ToolFigure>,
+    /// Operations that it does: its loops; 0 without a figure.
     pub ops: u64,
 }
 
@@ -29,6 +33,20 @@ pub enum ToolFigure {
     UsPerOp,
     /// Time of all, s, behind `Total time:` or `Time:`.
     Seconds,
+}
+
+impl Original {
+    /// What runs the file at `path`, which was read as `workload`, as rt-app does; `None` if `tool` is another, or if the file has
+    /// words that rt-app does not know and that change what its threads do.
+    pub fn of_file(path: &str, workload: &Workload, tool: &str) -> Option<Original> {
+        let is_ours = |object: &Object| matches!(object, Object::Pipe { .. } | Object::Socket { .. });
+        let is_step_of_ours = |op: &Op| matches!(op, Op::Exec | Op::WaitChild | Op::WaitChildren);
+        let mut steps = workload.tasks.iter().flat_map(|task| task.program.iter());
+        let several = workload.start.iter().any(|start| start.process != workload.start[0].process);
+        let knows = !several && !workload.objects.iter().any(is_ours) && !steps.any(is_step_of_ours);
+        let arguments = vec![path.to_owned()];
+        (tool == RT_APP && knows).then_some(Original { program: RT_APP, arguments, figure: None, ops: 0 })
+    }
 }
 
 impl Builtin {
@@ -53,7 +71,7 @@ fn sched_pipe(options: &Options) -> Original {
     let loops = options.int("loops");
     let mut arguments = words(&["bench", "sched", "pipe", "-l", &loops.to_string()]);
     arguments.extend(options.is_given("threads").then(|| "-T".into()));
-    Original { program: "perf", arguments, figure: ToolFigure::UsPerOp, ops: loops as u64 }
+    Original { program: "perf", arguments, figure: Some(ToolFigure::UsPerOp), ops: loops as u64 }
 }
 
 fn messaging(options: &Options) -> Original {
@@ -61,7 +79,7 @@ fn messaging(options: &Options) -> Original {
     let mut arguments = words(&["bench", "sched", "messaging", "-g", &groups.to_string(), "-l", &loops.to_string()]);
     arguments.extend(options.is_given("pipe").then(|| "-p".into()));
     arguments.extend(options.is_given("threads").then(|| "-t".into()));
-    Original { program: "perf", arguments, figure: ToolFigure::Seconds, ops: loops as u64 }
+    Original { program: "perf", arguments, figure: Some(ToolFigure::Seconds), ops: loops as u64 }
 }
 
 fn hackbench_tool(options: &Options) -> Original {
@@ -74,7 +92,7 @@ fn hackbench_tool(options: &Options) -> Original {
     }
     arguments.extend(options.is_given("pipe").then(|| "-p".into()));
     arguments.push(if options.is_given("threads") { "-T" } else { "-P" }.into());
-    Original { program: "hackbench", arguments, figure: ToolFigure::Seconds, ops: loops as u64 }
+    Original { program: "hackbench", arguments, figure: Some(ToolFigure::Seconds), ops: loops as u64 }
 }
 
 fn words(all: &[&str]) -> Vec<String> {
@@ -119,6 +137,26 @@ mod tests {
             ("schbench", "perf", None),
         ] {
             assert_eq!(command(spec, tool).as_deref(), expected, "{spec} {tool}");
+        }
+    }
+
+    #[test]
+    fn files_in_its_own_words_are_run_by_rt_app() {
+        let of = |tasks: &str, tool: &str| {
+            let text = format!(r#"{{ "tasks": {{ {tasks} }} }}"#);
+            let read = Workload::from_file_content("a.json", "", text.as_bytes(), &small_machine(4));
+            Original::of_file("dir/a.json", &read.unwrap().0, tool)
+        };
+        let own = r#""t": { "loop": 2, "stamp": "s", "run": 10, "sample": { "ref": "s" }, "fork": "u" }, "u": { "instance": 0, "loop": 1, "run": 1 }"#;
+        let arguments = vec!["dir/a.json".into()];
+        assert_eq!(of(own, "rt-app"), Some(Original { program: "rt-app", arguments, figure: None, ops: 0 }));
+        assert_eq!(of(own, "perf"), None);
+        for ours in [
+            r#""t": { "loop": 1, "pipe_write": { "ref": "p", "bytes": 1 }, "pipe_read": { "ref": "p", "bytes": 1 } }"#,
+            r#""t": { "process": "p", "loop": 1, "run": 1 }, "u": { "loop": 1, "run": 1 }"#,
+            r#""t": { "process": "p", "loop": 1, "execve": 1 }"#,
+        ] {
+            assert_eq!(of(ours, "rt-app"), None, "{ours}");
         }
     }
 
