@@ -100,8 +100,8 @@ enum Role {
     Follows(Vec<Op>),
     /// Does this for ever.
     Beside(Vec<Op>),
-    /// Is created by another, and ends.
-    Child,
+    /// Is created by another, does this, and ends.
+    Child(Vec<Op>),
 }
 
 /// The CPUs that are measured.
@@ -150,7 +150,7 @@ impl Play {
             daemon: matches!(thread.role, Role::Beside(_)),
             ..TaskSpec::new(thread.name, 0, thread.role.program(batches, n, all, stamp))
         };
-        let starts = self.threads.iter().enumerate().filter(|(_, thread)| !matches!(thread.role, Role::Child));
+        let starts = self.threads.iter().enumerate().filter(|(_, thread)| !matches!(thread.role, Role::Child(_)));
         let start = |(spec, thread): (usize, &Thread)| Start {
             spec: spec as u32,
             count: 1,
@@ -198,7 +198,7 @@ impl Role {
             }
             Role::Follows(body) => _ = p.repeat(Some(all), |p| put(p, body)),
             Role::Beside(body) => _ = p.repeat(None, |p| put(p, body)),
-            Role::Child => {}
+            Role::Child(body) => put(&mut p, body),
         }
         p.build()
     }
@@ -345,10 +345,16 @@ impl Design {
 
     /// Threads and processes that come and go.
     fn births(&mut self) {
-        for (name, thread) in [("process: fork, exit, wait", false), ("thread: create, exit, join", true)] {
+        let children = [
+            ("process: fork, exit, wait", false, vec![]),
+            ("process: fork, exec, exit, wait", false, vec![Op::Exec]),
+            ("thread: create, exit, join", true, vec![]),
+        ];
+        for (name, thread, child) in children {
             let body = vec![Op::Spawn { spec: 1, count: 1, thread }, Op::WaitChildren];
             let batch_thread = |name, role| Thread { name, policy: Policy::Batch, cpu: self.here, process: 0, role };
-            let threads = vec![batch_thread("first", Role::Measures(vec![body])), batch_thread("child", Role::Child)];
+            let threads =
+                vec![batch_thread("first", Role::Measures(vec![body])), batch_thread("child", Role::Child(child))];
             self.pair(name, Vec::new(), threads, 3, false);
         }
     }
