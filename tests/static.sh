@@ -22,13 +22,13 @@ tree=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-failed() {
+fail() {
 	echo "static.sh: $*" >&2
 	exit 1
 }
 
-# tried CPU COMMAND...: what the users of a board need, away from this tree.
-tried() {
+# try_program CPU COMMAND...: what the users of a board need, away from this tree.
+try_program() {
 	local cpu=$1 machine workload run code=0
 	shift
 	cd "$work"
@@ -36,27 +36,27 @@ tried() {
 		run=(run $machine hackbench:groups=1,loops=20 --sched fair:v6.12 --format json)
 		"$FAIRGROUND" "${run[@]}" | grep '^ *"hash"' >here
 		"$@" "${run[@]}" | grep '^ *"hash"' >there
-		cmp here there || failed "$cpu: another run on $machine"
+		cmp here there || fail "$cpu: another run on $machine"
 	done
 	local workloads=(sched-pipe:loops=200 hackbench:groups=1,loops=5)
 	# qemu-user 7.2 aborts where a process that was forked from one with several threads creates a thread.
 	[ $# != 1 ] || workloads+=("$tree/workloads/ping-pong.json" schbench:runtime=0.1 sched-pipe:loops=200,threads)
 	for workload in "${workloads[@]}"; do
-		"$@" play "$workload" --rounds 1 --format json >played || failed "$cpu: $workload was not played"
-		grep -q '"ended": "complete"' played || failed "$cpu: $workload did not come to its end"
+		"$@" play "$workload" --rounds 1 --format json >played || fail "$cpu: $workload was not played"
+		grep -q '"ended": "complete"' played || fail "$cpu: $workload did not come to its end"
 	done
 	echo '{ "tasks": { "t": { "process": "p", "loop": 3, "execve": 1, "run": 10 } } }' >exec.json
 	"$@" play exec.json --rounds 1 >played 2>error || code=$?
 	if [ $# != 1 ]; then
 		# qemu-user gives the program to this machine's kernel.
-		[ $code = 0 ] || grep -q '(Exec): Exec format error' error || failed "$cpu: execve: code $code, $(cat error)"
+		[ $code = 0 ] || grep -q '(Exec): Exec format error' error || fail "$cpu: execve: code $code, $(cat error)"
 	else
-		[ $code = 0 ] || failed "$cpu: execve: code $code, $(cat error)"
+		[ $code = 0 ] || fail "$cpu: execve: code $code, $(cat error)"
 		: >library.so
 		code=0
 		"$@" --allow-library run hikey960 sched-pipe:loops=20 --sched linux:"$work/library.so" 2>error || code=$?
-		[ $code = 1 ] || failed "$cpu: linux: code $code, $(cat error)"
-		tr -s ' |\n' ' ' <error | grep -q 'this command is a static program' || failed "$cpu: linux: $(cat error)"
+		[ $code = 1 ] || fail "$cpu: linux: code $code, $(cat error)"
+		tr -s ' |\n' ' ' <error | grep -q 'this command is a static program' || fail "$cpu: linux: $(cat error)"
 	fi
 	cd - >/dev/null
 }
@@ -69,10 +69,10 @@ for cpu; do
 	cp "${CARGO_TARGET_DIR:-target}/$cpu-unknown-linux-musl/release/fairground" "target/static/$cpu/"
 	program=$PWD/target/static/$cpu/fairground
 	readelf -ld "$program" >"$work/headers"
-	! grep -E 'INTERP|NEEDED' "$work/headers" || failed "$cpu: it asks for an interpreter or a library"
+	! grep -E 'INTERP|NEEDED' "$work/headers" || fail "$cpu: it asks for an interpreter or a library"
 	case $cpu in
-	"$(uname -m)") tried "$cpu" "$program" ;;
-	*) tried "$cpu" qemu-"$cpu" "$program" ;;
+	"$(uname -m)") try_program "$cpu" "$program" ;;
+	*) try_program "$cpu" qemu-"$cpu" "$program" ;;
 	esac
 	echo "$cpu: $(stat -c %s "$program") bytes"
 done

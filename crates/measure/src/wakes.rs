@@ -85,7 +85,8 @@ impl Wakes {
     pub fn round(&mut self) -> io::Result<()> {
         for (i, pause_ns) in self.pauses_ns.clone().into_iter().enumerate() {
             let here = self.here;
-            let timers = std::thread::spawn(move || timer_wakes(here, pause_ns)).join().unwrap_or_else(failed)?;
+            let timers =
+                std::thread::spawn(move || timer_wakes(here, pause_ns)).join().unwrap_or_else(thread_failed)?;
             self.timers[i].extend(timers);
             if let Some(other) = self.other {
                 self.kicks[i].extend(kicks(here, other, pause_ns)?);
@@ -99,7 +100,8 @@ impl Wakes {
         let of = machine.type_of(self.here);
         let mut figures = Vec::new();
         for (i, state) in of.idle_states.iter().enumerate().skip(1) {
-            let (timers, kicks) = (beyond(&self.timers[i], &self.timers[0]), beyond(&self.kicks[i], &self.kicks[0]));
+            let (timers, kicks) =
+                (extra_ns(&self.timers[i], &self.timers[0]), extra_ns(&self.kicks[i], &self.kicks[0]));
             let path = |key: &str| format!("cpu_type.{}.idle.{}.{key}", of.name, state.name);
             let mut add = |key: &str, before: f64, value: f64, unit, error: f64, samples: usize| {
                 let spread = error.hypot(AGAIN.ln()).exp();
@@ -150,7 +152,7 @@ impl Late {
 }
 
 /// What each takes beyond the median of `shortest`, ns; what takes no longer is left out.
-fn beyond(wakes: &[f64], shortest: &[f64]) -> Vec<f64> {
+fn extra_ns(wakes: &[f64], shortest: &[f64]) -> Vec<f64> {
     let least = median(shortest);
     wakes.iter().map(|ns| ns - least).filter(|ns| *ns > 0.0).collect()
 }
@@ -169,7 +171,7 @@ fn rounded(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-fn failed<T>(_: Box<dyn std::any::Any + Send>) -> io::Result<T> {
+fn thread_failed<T>(_: Box<dyn std::any::Any + Send>) -> io::Result<T> {
     Err(io::Error::other("a thread that measures has failed"))
 }
 
@@ -193,7 +195,7 @@ fn kicks(cpu: CpuId, other: CpuId, pause_ns: u64) -> io::Result<Vec<f64>> {
     let (woken_at, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     let epoch = Instant::now();
     let now = || epoch.elapsed().as_nanos() as u64;
-    let until = |is_so: &dyn Fn() -> bool| {
+    let spin_until = |is_so: &dyn Fn() -> bool| {
         let begin = now();
         while !is_so() {
             if now() > begin + PATIENCE.as_nanos() as u64 {
@@ -205,11 +207,11 @@ fn kicks(cpu: CpuId, other: CpuId, pause_ns: u64) -> io::Result<Vec<f64>> {
     };
     let kick = |sleeper: &Thread| {
         let begin = now();
-        until(&|| now() >= begin + pause_ns)?;
+        spin_until(&|| now() >= begin + pause_ns)?;
         woken_at.store(0, Ordering::Release);
         let kicked = now();
         sleeper.unpark();
-        until(&|| woken_at.load(Ordering::Acquire) > 0)?;
+        spin_until(&|| woken_at.load(Ordering::Acquire) > 0)?;
         Ok(woken_at.load(Ordering::Acquire).saturating_sub(kicked) as f64)
     };
     std::thread::scope(|scope| {
@@ -232,7 +234,7 @@ fn kicks(cpu: CpuId, other: CpuId, pause_ns: u64) -> io::Result<Vec<f64>> {
             set_affinity(&CpuMask::single(other))?;
             (0..EACH).map(|_| kick(&thread)).collect()
         });
-        let kicks = kicker.join().unwrap_or_else(failed);
+        let kicks = kicker.join().unwrap_or_else(thread_failed);
         is_over.store(true, Ordering::Release);
         sleeper.thread().unpark();
         kicks
