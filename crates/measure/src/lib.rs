@@ -191,6 +191,12 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     };
     let estimate = estimate::estimate(machine, &trials, predict)?;
     let wakes = wakes.map_or_else(Vec::new, |wakes| wakes.figures(machine));
+    if estimate.misfit > MISFIT_LARGE {
+        let misfit = 100.0 * estimate.misfit;
+        notes.push(format!(
+            "a misfit of {misfit:.0} %: these figures do not give what was measured; measure again before you use them"
+        ));
+    }
     if rounds < options.rounds {
         let (asked, budget) = (options.rounds, options.budget.as_secs());
         notes.push(format!("{rounds} of {asked} rounds were done in {budget} s: --budget S gives it more time"));
@@ -234,6 +240,8 @@ fn unmeasured(machine: &Machine, places: &Places) -> Vec<String> {
     notes
 }
 
+/// A misfit above which the figures are no use: good fits have 7 to 10 %.
+const MISFIT_LARGE: f64 = 0.15;
 /// Steal time and the time of others above which a note says so, percent.
 const STEAL_PCT: f64 = 1.0;
 const OTHERS_PCT: f64 = 10.0;
