@@ -162,7 +162,7 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let begin = Instant::now();
     let before = CpuTimes::read();
     let mut real = real::Real::prepare(design::design(machine, &places), places.here, allowed, options.stop)?;
-    let mut wakes = Wakes::of(machine, &places);
+    let mut wakes = Wakes::prepare(machine, &places);
     let mut failure = None;
     let mut rounds = 0;
     while rounds < options.rounds && (rounds < ROUNDS_MIN || begin.elapsed() < options.budget) {

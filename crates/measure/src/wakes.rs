@@ -37,9 +37,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct WakeFigure {
     /// Its path in the machine file.
     pub path: String,
-    /// Its value in the file before.
+    /// What the machine has before: 1 or 0 where the file states nothing.
     pub before: f64,
-    /// Its measured value.
+    /// What this machine's wakes give, to three digits.
     pub value: f64,
     /// `ns` or `factor`.
     pub unit: &'static str,
@@ -64,8 +64,8 @@ pub struct Wakes {
 }
 
 impl Wakes {
-    /// Of the CPU that is measured; `None` where a governor chooses its states, or it has one only.
-    pub fn of(machine: &Machine, places: &Places) -> Option<Wakes> {
+    /// No wakes yet, of the CPU that is measured; `None` where a governor chooses its states, or it has one only.
+    pub fn prepare(machine: &Machine, places: &Places) -> Option<Wakes> {
         let states = machine.idle_states(places.here);
         if !idles_by_itself(machine.type_of(places.here)) || states.len() < 2 {
             return None;
@@ -112,11 +112,18 @@ impl Wakes {
             let Some(deviation) = deviation_of(&timers) else { continue };
             // Of the quotient of two quantiles of a normal sample.
             let error = 1.65 * deviation / (timers.len() as f64).sqrt();
-            add("wake_scatter", state.wake_scatter, rounded(deviation.exp()), "factor", error, timers.len());
+            add("wake_scatter", state.wake_scatter, three_digits(deviation.exp()), "factor", error, timers.len());
             if let Some(late) = Late::among(&kicks, deviation) {
                 let n = late.count as f64;
-                add("late", state.late_ns as f64, rounded(late.by_ns), "ns", late.deviation / n.sqrt(), late.count);
-                add("late_share", state.late_share, rounded(late.share), "factor", 1.0 / n.sqrt(), kicks.len());
+                add(
+                    "late",
+                    state.late_ns as f64,
+                    three_digits(late.by_ns),
+                    "ns",
+                    late.deviation / n.sqrt(),
+                    late.count,
+                );
+                add("late_share", state.late_share, three_digits(late.share), "factor", 1.0 / n.sqrt(), kicks.len());
             }
         }
         figures
@@ -165,8 +172,8 @@ fn deviation_of(wakes: &[f64]) -> Option<f64> {
     (sorted.len() >= 10).then(|| (high / median(&sorted)).ln() / NINE_TENTHS)
 }
 
-/// Three digits.
-fn rounded(value: f64) -> f64 {
+/// Shares are below 1, where `estimate` rounds to hundredths.
+fn three_digits(value: f64) -> f64 {
     let scale = 10f64.powi(2 - value.abs().max(1e-9).log10().floor() as i32);
     (value * scale).round() / scale
 }
@@ -263,7 +270,7 @@ mod tests {
             machine
         };
         let places = Places::choose(&machine, &machine.all_cpus()).unwrap();
-        let mut wakes = Wakes::of(&machine, &places).unwrap();
+        let mut wakes = Wakes::prepare(&machine, &places).unwrap();
         assert_eq!((wakes.pauses_ns.clone(), wakes.other), (vec![20_000, 400_000], Some(1)));
         wakes.timers = vec![vec![4_000.0; 100], drawn(2_000, 20_000.0, 0.6).map(|ns| ns + 4_000.0).collect()];
         let kicks = drawn(2_000, 25_000.0, 0.6).enumerate().map(|(i, ns)| match i % 20 {
@@ -287,7 +294,7 @@ mod tests {
     fn where_a_governor_chooses_nothing_is_timed() {
         let machine = Machine::preset("hikey960").unwrap();
         let places = Places::choose(&machine, &machine.all_cpus()).unwrap();
-        assert!(Wakes::of(&machine, &places).is_none());
+        assert!(Wakes::prepare(&machine, &places).is_none());
     }
 
     #[test]
