@@ -72,8 +72,10 @@ pub const TERMS: [CostTerm; 8] = [
         meaning:
             "bringing messages and locks over from other CPUs (costs.line, costs.message and what belongs to them)",
         off: |m, _, _| {
-            (m.costs.line_ns, m.costs.message_ns) = ([0; Distance::COUNT], [0; Distance::COUNT]);
-            (m.costs.line_read_ns, m.costs.message_lines) = (None, 0.0);
+            let none = [0; Distance::COUNT];
+            (m.costs.line_ns, m.costs.message_ns, m.costs.socket_message_ns) = (none, none, none);
+            (m.costs.line_read_ns, m.costs.line_next_ns) = (None, None);
+            m.costs.message_lines = 0.0;
         },
     },
     CostTerm {

@@ -152,7 +152,9 @@ impl Machine {
             ("ipi", Some(&costs.ipi_ns)),
             ("line", Some(&costs.line_ns)),
             ("line_read", costs.line_read_ns.as_ref()),
+            ("line_next", costs.line_next_ns.as_ref()),
             ("message", Some(&costs.message_ns)),
+            ("socket_message", Some(&costs.socket_message_ns)),
             ("refill_kib", Some(&costs.refill_kib_ns)),
         ];
         for (name, table) in tables.into_iter().filter_map(|(name, table)| Some((name, table?))) {

@@ -103,6 +103,7 @@ const KINDS: &[Kind] = &[
     Kind { estimate: Some(1.4), ..Kind::shared("costs.ipi.*", "flights of IPIs") },
     Kind { estimate: Some(1.4), ..Kind::shared("costs.line.*", "lines") },
     Kind { estimate: Some(1.4), ..Kind::shared("costs.line_read.*", "lines") },
+    Kind::shared("costs.line_next.*", "lines"),
 ];
 
 /// What the software costs of a machine share.
@@ -433,16 +434,22 @@ fn keep_states_in_order(drawn: &mut CpuType, stated: &CpuType) {
 
 /// What lies farther costs no less. Distances that do not occur have the figure of the next nearer one.
 fn keep_distances_in_order(drawn: &mut Machine, stated: &Machine) {
-    let tables = |m: &Machine| [m.costs.ipi_ns, m.costs.line_ns, m.costs.message_ns, m.costs.refill_kib_ns];
-    let [mut ipi, mut line, mut message, mut refill]: [[u64; Distance::COUNT]; 4] = tables(drawn);
-    let of_stated = tables(stated);
-    for (table, stated) in [&mut ipi, &mut line, &mut message, &mut refill].into_iter().zip(&of_stated) {
+    let (costs, of_stated) = (&mut drawn.costs, &stated.costs);
+    for (table, stated) in [
+        (&mut costs.ipi_ns, &of_stated.ipi_ns),
+        (&mut costs.line_ns, &of_stated.line_ns),
+        (&mut costs.message_ns, &of_stated.message_ns),
+        (&mut costs.socket_message_ns, &of_stated.socket_message_ns),
+        (&mut costs.refill_kib_ns, &of_stated.refill_kib_ns),
+    ] {
         keep_order(table, stated);
     }
-    let costs = &mut drawn.costs;
-    (costs.ipi_ns, costs.line_ns, costs.message_ns, costs.refill_kib_ns) = (ipi, line, message, refill);
-    if let (Some(drawn), Some(stated)) = (&mut costs.line_read_ns, &stated.costs.line_read_ns) {
-        keep_order(drawn, stated);
+    for (drawn, stated) in
+        [(&mut costs.line_read_ns, &of_stated.line_read_ns), (&mut costs.line_next_ns, &of_stated.line_next_ns)]
+    {
+        if let (Some(drawn), Some(stated)) = (drawn, stated) {
+            keep_order(drawn, stated);
+        }
     }
     if let (Some(drawn), Some(stated)) = (&mut drawn.caches, &stated.caches) {
         keep_order(&mut drawn.memory_kib_ns, &stated.memory_kib_ns);

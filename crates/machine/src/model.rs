@@ -349,9 +349,15 @@ pub struct Costs {
     pub line_ns: [u64; Distance::COUNT],
     /// The same to a CPU that only reads it, ns, by [`Distance`]; none: as `line_ns`; not scaled.
     pub line_read_ns: Option<[u64; Distance::COUNT]>,
+    /// Each further line of data that a CPU copies in a row after the first, which it reads, ns, by [`Distance`]: a CPU has many
+    /// lines on their way at once. None: as a line that is read; not scaled.
+    pub line_next_ns: Option<[u64; Distance::COUNT]>,
     /// What reading a message that was written on another CPU costs beyond its lines, ns, by [`Distance`]; 0 unless the
     /// machine has measurements that lines do not explain; not scaled.
     pub message_ns: [u64; Distance::COUNT],
+    /// What a message of a socket costs its reader besides if another CPU sent it, ns, by [`Distance`]: it has a header of its own
+    /// (`struct sk_buff`), which the reader gives back to that CPU's allocator; not scaled.
+    pub socket_message_ns: [u64; Distance::COUNT],
     /// Lines that who reads a message of another CPU reads from there beyond its data, mean, 0 to 1000.
     pub message_lines: f64,
     /// What one direction of the link between two NUMA nodes carries, GB (10^9 bytes) per second, above 0; none: no
@@ -371,6 +377,17 @@ impl Costs {
     /// The price of a modified line of another CPU that is read, ns.
     pub fn line_read(&self, distance: Distance) -> u64 {
         self.line_read_ns.as_ref().unwrap_or(&self.line_ns)[distance as usize]
+    }
+
+    /// The price of `n` lines of data in a row that another CPU has modified and this one reads, ns.
+    pub fn data(&self, distance: Distance, n: u64) -> u64 {
+        let first = self.line_read(distance);
+        let next = self.line_next_ns.as_ref().map_or(first, |table| table[distance as usize]);
+        if n == 0 {
+            0
+        } else {
+            first + next * (n - 1)
+        }
     }
 
     /// The price of a message that was written on another CPU, its data apart, ns: [`Costs::message_ns`] and the lines

@@ -1,6 +1,6 @@
 //! One case per way in which a machine file can be wrong: the message names file, line and key, and helps.
 
-use fairground_machine::{preset_text, ControllerGains, Machine, ThermalGovernor};
+use fairground_machine::{preset_text, ControllerGains, Distance, Machine, ThermalGovernor};
 use miette::Diagnostic;
 
 /// The preset `name` with `from` replaced by `to`, once.
@@ -486,6 +486,13 @@ fn a_link_and_messages_are_read_and_written_or_refused() {
     assert_eq!((machine.costs.message_lines, machine.costs.line_read_ns), (21.5, Some([0, 0, 0, 8, 80, 80, 80])));
     assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
     assert!(machine.describe().contains("21.5 lines read beyond its data"));
+    let (next, socket) = (read.replace("line_read", "line_next"), read.replace("line_read", "socket_message"));
+    let machine =
+        Machine::from_toml("m", &(edited("hikey", scale, scale) + "\n" + &next + &socket)).expect("a machine");
+    let expected = [0, 0, 0, 8, 80, 80, 80];
+    assert_eq!((machine.costs.socket_message_ns, machine.costs.line_next_ns), (expected, Some(expected)));
+    assert_eq!(machine.costs.data(Distance::Llc, 4), machine.costs.line_read(Distance::Llc) + 3 * 8);
+    assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
     refused("hikey", scale, &lines.replace("21.5", "2000"), "lines = 2000", &["too much", "at most 1000 lines"]);
     refused("hikey", scale, &lines.replace("lines = 21", "line = 21"), "line = 21", &["unknown unit", "`lines`"]);
     let fitted = read.replacen("estimate: x", "fitted: cell", 1);

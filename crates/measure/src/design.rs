@@ -11,6 +11,9 @@
 //! difference is what leaving the idle state takes. Alone they are part of the design only where no governor chooses
 //! among idle states: it would choose here and in the simulation, and not always alike.
 //!
+//! What lines of messages cost is a part of what is left if a message is passed alone. So there are bursts, too: many messages each
+//! way between two semaphores' turns.
+//!
 //! What this language has no word for is measured by probes (`probe.rs`).
 
 use std::sync::Arc;
@@ -27,6 +30,8 @@ use crate::Param;
 
 /// Bytes of a message that is passed to and fro: less than a cache line.
 const MESSAGE: u32 = 32;
+/// Messages of an exchange of many each way.
+const BURST: u32 = 16;
 /// How long a thread sleeps, ns.
 const SLEEP_NS: u64 = 20_000;
 /// How long a thread of SCHED_IDLE computes at a time, work ns.
@@ -239,18 +244,19 @@ impl Channel {
         }
     }
 
-    fn pass(self, id: u32) -> Op {
+    /// Messages have `bytes`.
+    fn pass(self, id: u32, bytes: u32) -> Op {
         match self {
-            Channel::Pipe => Op::PipeWrite { pipe: id, bytes: MESSAGE },
-            Channel::Socket => Op::SockSend { sock: id, bytes: MESSAGE },
+            Channel::Pipe => Op::PipeWrite { pipe: id, bytes },
+            Channel::Socket => Op::SockSend { sock: id, bytes },
             Channel::Semaphore => Op::SemPost(id),
         }
     }
 
-    fn await_turn(self, id: u32) -> Op {
+    fn take(self, id: u32, bytes: u32) -> Op {
         match self {
-            Channel::Pipe => Op::PipeRead { pipe: id, bytes: MESSAGE },
-            Channel::Socket => Op::SockRecv { sock: id, bytes: MESSAGE },
+            Channel::Pipe => Op::PipeRead { pipe: id, bytes },
+            Channel::Socket => Op::SockRecv { sock: id, bytes },
             Channel::Semaphore => Op::SemWait(id),
         }
     }
@@ -297,8 +303,13 @@ impl Design {
         let there = u32::from(processes);
         let thread = |name, cpu, process, role| Thread { name, policy: Policy::Batch, cpu, process, role };
         let mut threads = vec![
-            thread("first", self.here, 0, Role::Measures(vec![vec![channel.pass(0), channel.await_turn(1)]])),
-            thread("second", other, there, Role::Follows(vec![channel.await_turn(0), channel.pass(1)])),
+            thread(
+                "first",
+                self.here,
+                0,
+                Role::Measures(vec![vec![channel.pass(0, MESSAGE), channel.take(1, MESSAGE)]]),
+            ),
+            thread("second", other, there, Role::Follows(vec![channel.take(0, MESSAGE), channel.pass(1, MESSAGE)])),
         ];
         if is_beside {
             threads.extend([self.here, other].map(beside));
@@ -307,6 +318,29 @@ impl Design {
         if let Some(Trial { how: How::Workload(play), .. }) = self.trials.last_mut() {
             play.idles = other != self.here && !is_beside;
         }
+    }
+
+    /// [`BURST`] messages to `other` and as many back, CPUs busy. Who waits, waits for a semaphore: at each moment one thread goes on.
+    fn burst(&mut self, name: &str, channel: Channel, other: CpuId, bytes: u32) {
+        let messages = |op: Op| std::iter::repeat_n(op, BURST as usize);
+        let (here, there) = (0, 1);
+        let (turn_there, turn_here) = (2, 3);
+        let first = messages(channel.pass(there, bytes))
+            .chain([Op::SemPost(turn_there), Op::SemWait(turn_here)])
+            .chain(messages(channel.take(here, bytes)));
+        let second = std::iter::once(Op::SemWait(turn_there))
+            .chain(messages(channel.take(there, bytes)))
+            .chain(messages(channel.pass(here, bytes)))
+            .chain([Op::SemPost(turn_here)]);
+        let steps = 2 * (2 * u64::from(BURST) + 3);
+        let thread = |name, cpu, role| Thread { name, policy: Policy::Batch, cpu, process: 0, role };
+        let mut threads = vec![
+            thread("first", self.here, Role::Measures(vec![first.collect()])),
+            thread("second", other, Role::Follows(second.collect())),
+        ];
+        threads.extend([self.here, other].map(beside));
+        let objects = [channel, channel, Channel::Semaphore, Channel::Semaphore].map(Channel::object);
+        self.pair(name, objects.to_vec(), threads, steps, false);
     }
 
     /// What system calls cost that nobody waits for.
@@ -413,6 +447,12 @@ impl Design {
             if alone {
                 let name = format!("{} ping-pong, {far}, CPUs idle", channel.name());
                 self.ping_pong(&name, channel, other, false, false, is_whole);
+            }
+        }
+        for channel in [Channel::Pipe, Channel::Socket] {
+            for bytes in [MESSAGE, 4096] {
+                let name = format!("{BURST} messages of {bytes} B each way, {}, {far}", channel.name());
+                self.burst(&name, channel, other, bytes);
             }
         }
         let (from, to) = (other, self.here);

@@ -227,8 +227,10 @@ pub fn estimate<E>(
         let part_of = |i: usize, k: usize| parts[(i, k)] * factors[k].max(1.0) / now[i].max(1e-3);
         let largest: Vec<f64> =
             (0..params.len()).map(|k| (0..ns.len()).map(|i| part_of(i, k)).fold(0.0, f64::max)).collect();
-        // What a virtual machine takes to halt and to be woken may be a hundred times what its file borrows.
-        let least = |k: usize| if matches!(params[k], Param::Wake { .. } | Param::Ipi(_)) { 1e-4 } else { LEAST_PART };
+        // What a virtual machine takes to halt and to be woken may be a hundred times what its file borrows, and what a file leaves
+        // out is nothing in it.
+        let may_be_much = |param| matches!(param, Param::Wake { .. } | Param::Ipi(_) | Param::SocketMessage(_));
+        let least = |k: usize| if may_be_much(params[k]) { 1e-4 } else { LEAST_PART };
         let free: Vec<usize> = (0..params.len()).filter(|k| largest[*k] >= least(*k)).collect();
         let fixed = (0..ns.len()).map(|i| now[i] - free.iter().map(|k| parts[(i, *k)] * factors[*k]).sum::<f64>());
         let problem = Problem {

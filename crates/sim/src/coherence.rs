@@ -67,13 +67,13 @@ impl LineTransfers {
 
     /// Time that `n` lines take from the cache of `from` to `to`, which will own them, requested at `now`, ns.
     pub(crate) fn fetch(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
-        let price = |distance| machine.costs.line_ns[distance as usize];
+        let price = |distance| machine.costs.line_ns[distance as usize] * n;
         self.transfer(machine, now, from, to, n, price)
     }
 
-    /// The same for lines that `to` only reads.
-    pub(crate) fn fetch_to_read(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
-        self.transfer(machine, now, from, to, n, |distance| machine.costs.line_read(distance))
+    /// The same for data in a row that `to` only reads.
+    pub(crate) fn fetch_data(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
+        self.transfer(machine, now, from, to, n, |distance| machine.costs.data(distance, n))
     }
 
     fn transfer(
@@ -89,7 +89,7 @@ impl LineTransfers {
             return 0;
         }
         let distance = machine.distance(from, to);
-        let ns = price(distance) * n;
+        let ns = price(distance);
         self.traffic.lines[distance as usize] += n;
         self.traffic.line_ns += ns;
         ns + self.pass(machine, now, from, to, n)

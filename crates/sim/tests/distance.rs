@@ -122,6 +122,22 @@ fn lines_that_are_read_have_a_price_of_their_own_and_a_message_may_have_more_of_
     }
 }
 
+/// 2 lines of a message, the first at 7 ns, the second at 1; a message of a socket costs 20 ns besides.
+#[test]
+fn further_lines_of_a_message_come_along_and_one_of_a_socket_costs_more() {
+    let mut m = all_distances();
+    m.costs.line_ns = [0, 30, 30, 30, 30, 30, 30];
+    m.costs.line_read_ns = Some([0, 7, 7, 7, 7, 7, 7]);
+    m.costs.line_next_ns = Some([0, 1, 1, 1, 1, 1, 1]);
+    m.costs.socket_message_ns = [0, 20, 20, 20, 20, 20, 20];
+    for object in CHANNELS {
+        let own_ns = if matches!(object, Object::Pipe { .. }) { 0 } else { 3 * 20 };
+        let t = run(m.clone(), passing(object.clone(), 3, 1), without_locks()).totals.traffic;
+        assert_eq!((t.lines[1], t.line_ns, t.message_ns), (8, 2 * 30 + 3 * (7 + 1), own_ns));
+        assert_eq!(run(m.clone(), passing(object, 3, 0), without_locks()).totals.traffic, Traffic::default());
+    }
+}
+
 /// The flag of a polling idle loop is read: the reader's thread runs 7 ns after the waker is done, not 30.
 #[test]
 fn a_flag_that_is_polled_comes_as_a_line_that_is_read() {

@@ -113,13 +113,15 @@ impl<'a> Lender<'a> {
             ("ipi", Some(&mut costs.ipi_ns), round.ipi_ns),
             ("line", Some(&mut costs.line_ns), round.line_ns),
             ("line_read", costs.line_read_ns.as_mut(), round.line_ns),
+            ("line_next", costs.line_next_ns.as_mut(), round.line_ns),
             ("message", Some(&mut costs.message_ns), round.message_ns),
+            ("socket_message", Some(&mut costs.socket_message_ns), round.socket_message_ns),
             ("refill_kib", Some(&mut costs.refill_kib_ns), round.refill_kib_ns),
         ];
         let known = self.machine.distances();
         for (name, table, round) in tables.into_iter().filter_map(|(name, table, round)| Some((name, table?, round))) {
             // What the lender does not have, there is nothing to round.
-            if name == "message" && table.iter().all(|ns| *ns == 0) {
+            if name.ends_with("message") && table.iter().all(|ns| *ns == 0) {
                 continue;
             }
             let lent = Distance::ALL.map(|d| self.by_distance(d, table, &round, &known));

@@ -12,7 +12,8 @@ pub(super) const PRICE: Quantity = Quantity { units: TIME.units, max: 1e9, whole
 pub(super) const HOP: Quantity = Quantity { units: TIME.units, max: 1e9, whole: true };
 
 /// The tables by distance, in the order they are read and written.
-pub(super) const BY_DISTANCE: [&str; 5] = ["ipi", "line", "line_read", "message", "refill_kib"];
+pub(super) const BY_DISTANCE: [&str; 7] =
+    ["ipi", "line", "line_read", "line_next", "message", "socket_message", "refill_kib"];
 /// The least scale that is accepted.
 const SCALE_MIN: f64 = 0.001;
 /// The least rate of a link that is accepted, GB/s; a lower one is taken for a mistake.
@@ -29,7 +30,9 @@ pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
         "ipi",
         "line",
         "line_read",
+        "line_next",
         "message",
+        "socket_message",
         "refill_kib",
     ])?;
     let scale = read_scale(&fields)?;
@@ -41,13 +44,17 @@ pub(super) fn read(node: &Node, occurring: &[Distance]) -> FileResult<Costs> {
         costs.message_lines = node.figure(&LINES, "costs.message_lines".into(), Fit::Allowed)?;
     }
     costs.soft_ns = read_soft(&fields.need("soft")?, scale)?;
-    let [ipi, line, line_read, message, refill_kib] = BY_DISTANCE;
+    let [ipi, line, line_read, line_next, message, socket_message, refill_kib] = BY_DISTANCE;
     costs.ipi_ns = read_by_distance(&fields.need(ipi)?, occurring, Fit::Never)?;
     costs.line_ns = read_by_distance(&fields.need(line)?, occurring, Fit::Allowed)?;
     let read = |node: Node| read_by_distance(&node, occurring, Fit::Never);
     costs.line_read_ns = fields.get(line_read).map(read).transpose()?;
+    costs.line_next_ns = fields.get(line_next).map(read).transpose()?;
     if let Some(node) = fields.get(message) {
         costs.message_ns = read_by_distance(&node, occurring, Fit::Allowed)?;
+    }
+    if let Some(table) = fields.get(socket_message).map(read).transpose()? {
+        costs.socket_message_ns = table;
     }
     costs.refill_kib_ns = read_by_distance(&fields.need(refill_kib)?, occurring, Fit::Never)?;
     Ok(costs)

@@ -314,12 +314,18 @@ impl<'a> Writer<'a> {
             self.key_figure("costs.soft", kind.name(), stated.unwrap_or(costs.soft(kind)), &PRICE);
         }
         let distances = self.machine.distances();
-        let message = Some(&costs.message_ns).filter(|table| self.has_message(table));
+        let stated_or_paid = |name: &str, table: &[u64; Distance::COUNT]| {
+            let of_table = format!("costs.{name}.");
+            self.machine.figures.iter().any(|figure| figure.path.starts_with(&of_table))
+                || table.iter().any(|ns| *ns > 0)
+        };
         let tables = [
             Some(&costs.ipi_ns),
             Some(&costs.line_ns),
             costs.line_read_ns.as_ref(),
-            message,
+            costs.line_next_ns.as_ref(),
+            Some(&costs.message_ns).filter(|table| stated_or_paid("message", table)),
+            Some(&costs.socket_message_ns).filter(|table| stated_or_paid("socket_message", table)),
             Some(&costs.refill_kib_ns),
         ];
         let stated = BY_DISTANCE.into_iter().zip(tables).filter_map(|(name, table)| Some((name, table?)));
@@ -327,12 +333,6 @@ impl<'a> Writer<'a> {
             self.line(format!("\n[costs.{name}]"));
             self.by_distance(&format!("costs.{name}"), table, &distances);
         }
-    }
-
-    /// Whether there is anything to say of messages beyond their lines.
-    fn has_message(&self, table: &[u64; Distance::COUNT]) -> bool {
-        let stated = self.machine.figures.iter().any(|figure| figure.path.starts_with("costs.message."));
-        stated || table.iter().any(|ns| *ns > 0)
     }
 
     /// A software cost as the file stated it, before scaling.

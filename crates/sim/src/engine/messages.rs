@@ -6,14 +6,15 @@
 //! |---|---|---|---|
 //! | 2 | the channel's own | each writer, each reader, to own them | the CPU that touched it last, writer or reader |
 //! | 1 | where a page in use goes on | a writer of a pipe, to own it | the CPU that wrote or read this page last |
-//! | bytes / 64, rounded up | data | the reader, to read them | the CPUs that wrote it |
+//! | bytes / 64, rounded up | data | the reader, to read them: the first as `costs.line_read`, each further one as `costs.line_next` | the CPUs that wrote it |
 //! | `costs.message_lines` | what else the writer has modified: task, run queue, wait queue | the reader, to read them | the CPU that wrote the first byte |
 //!
 //! Two own lines: of a pipe, that of the mutex and the readers' wait queue, which every call modifies, and that of head
 //! and tail with the writers' wait queue (`struct pipe_inode_info`: 24 bytes of mutex, 24 of each queue, then the
 //! rest); of a socket, that of the receive queue with its lock, and that of the sender's charge, which the task that
 //! frees a message gives back. A message of another CPU costs its reader `costs.message` and `costs.message_lines` by
-//! distance besides, once a read; this time counts as `Traffic::message_ns`, not among the lines.
+//! distance besides, once a read, and one of a socket `costs.socket_message`, each; this time counts as `Traffic::message_ns`, not
+//! among the lines.
 //!
 //! ```text
 //! writer  call, copy ====|~ mutex, lines ~*             * the message is there; a reader is woken
@@ -118,7 +119,7 @@ impl Engine {
         let (machine, costs) = (&self.machine, &self.machine.costs);
         let Obj::Pipe(pipe) = &self.objects[id as usize] else { unreachable!("validated: object {id} is a pipe") };
         let (bytes, parts) = pipe.readable(want);
-        let data_ns: u64 = parts.map(|(from, n)| costs.line_read(machine.distance(from, cpu)) * n).sum();
+        let data_ns: u64 = parts.map(|(from, n)| costs.data(machine.distance(from, cpu), n)).sum();
         let owned_ns = |from: CpuId| costs.line_ns[machine.distance(from, cpu) as usize] * CONTROL_LINES;
         let control_ns = pipe.control.is_on().map_or(0, owned_ns);
         control_ns + data_ns + self.copy_q20(bytes) / self.env.cpu(cpu).speed_q20
@@ -274,14 +275,15 @@ impl Engine {
 
     fn take_from(&mut self, cpu: CpuId, id: ObjId, want: u32) -> ReadResult {
         let Engine { objects, env, machine, now, .. } = self;
-        let fetch = &mut |from, n| env.lines.fetch_to_read(machine, *now, from, cpu, n);
+        let own_ns = |from: CpuId| machine.costs.socket_message_ns[machine.distance(from, cpu) as usize];
+        let fetch = &mut |from, n| env.lines.fetch_data(machine, *now, from, cpu, n);
         let mut taken = match &mut objects[id as usize] {
             Obj::Pipe(p) => p.read(want, cpu, fetch),
-            Obj::Socket(s) => s.recv(want, fetch),
+            Obj::Socket(s) => s.recv(want, fetch, own_ns),
             other => unreachable!("validated: object {id} is not {other:?}"),
         };
         if let Some(writer) = taken.writer {
-            let message_ns = self.machine.costs.message(self.machine.distance(writer, cpu));
+            let message_ns = taken.own_ns + self.machine.costs.message(self.machine.distance(writer, cpu));
             self.env.lines.traffic.message_ns += message_ns;
             taken.stall_ns += message_ns;
         }
