@@ -240,7 +240,7 @@ fn unmeasured(machine: &Machine, places: &Places) -> Vec<String> {
     notes
 }
 
-/// A misfit above which the figures are no use: good fits have 7 to 10 %.
+/// A misfit above which the figures are no use: good fits have 7 to 8 %.
 const MISFIT_LARGE: f64 = 0.15;
 /// Steal time and the time of others above which a note says so, percent.
 const STEAL_PCT: f64 = 1.0;

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::FromRawFd;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use fairground_machine::{CpuId, CpuMask, NR_CPUS};
@@ -223,11 +223,42 @@ pub fn affinity() -> io::Result<CpuMask> {
     Ok(mask)
 }
 
+/// Whether this process has started a thread.
+static HAS_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// To be called where a thread is started: from then on this process reads and writes as one of several threads does.
+pub fn has_threads() {
+    HAS_THREADS.store(true, Ordering::Relaxed);
+}
+
+/// write(2) as the C library of a program calls it: in a process of several threads each call is a point of cancellation, by
+/// two atomic operations, which took 6 % of a hackbench. This process was forked by one with threads, so its C library would pay them
+/// in all; where the workload has a thread alone in it, it calls the kernel directly.
+fn write(fd: libc::c_int, bytes: &[u8]) -> isize {
+    // SAFETY: the buffer lives through the call.
+    unsafe {
+        match HAS_THREADS.load(Ordering::Relaxed) {
+            true => libc::write(fd, bytes.as_ptr().cast(), bytes.len()),
+            false => libc::syscall(libc::SYS_write, fd, bytes.as_ptr(), bytes.len()) as isize,
+        }
+    }
+}
+
+/// read(2), as [`write`].
+fn read(fd: libc::c_int, buffer: &mut [u8]) -> isize {
+    // SAFETY: the buffer is ours.
+    unsafe {
+        match HAS_THREADS.load(Ordering::Relaxed) {
+            true => libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len()),
+            false => libc::syscall(libc::SYS_read, fd, buffer.as_mut_ptr(), buffer.len()) as isize,
+        }
+    }
+}
+
 /// Writes all of `bytes`, blocking.
 pub fn write_all(fd: libc::c_int, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        // SAFETY: the buffer lives through the call.
-        match unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) } {
+        match write(fd, bytes) {
             -1 if errno() == libc::EINTR => {}
             -1 => return Err(io::Error::last_os_error()),
             n => bytes = &bytes[n as usize..],
@@ -240,9 +271,7 @@ pub fn write_all(fd: libc::c_int, mut bytes: &[u8]) -> io::Result<()> {
 pub fn read_exact(fd: libc::c_int, buffer: &mut [u8]) -> io::Result<()> {
     let mut done = 0;
     while done < buffer.len() {
-        let rest = &mut buffer[done..];
-        // SAFETY: the buffer is ours.
-        match unsafe { libc::read(fd, rest.as_mut_ptr().cast(), rest.len()) } {
+        match read(fd, &mut buffer[done..]) {
             -1 if errno() == libc::EINTR => {}
             -1 => return Err(io::Error::last_os_error()),
             0 => return Err(io::Error::from_raw_os_error(libc::EPIPE)),

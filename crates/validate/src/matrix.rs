@@ -16,7 +16,7 @@ use crate::base::{beside_hogs, births, frames, hogs, messaging, naps, ping_pong,
 use crate::base::{NAP, PIPE};
 
 /// Number of the halving of knobs: raised after the judged half has been opened.
-pub const HALVING: u32 = 1;
+pub const HALVING: u32 = 2;
 
 /// What kind of thing is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -671,9 +671,9 @@ mod tests {
         };
         assert_eq!(
             learned(Family::Knob),
-            "nice-all nice-half idle slice load cgroup-idle autogroup base-slice migration-cost preemption wakeup-preemption \
-             affinity cpuset cpus-offline"
+            "nice-all batch slice fifo cgroup-weight cgroup-quota autogroup base-slice preemption wakeup-preemption affinity \
+             cpuset"
         );
-        assert_eq!(learned(Family::Choice), "threads pairs tasks sleep-length");
+        assert_eq!(learned(Family::Choice), "message-size transport");
     }
 }
