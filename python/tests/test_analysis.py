@@ -751,6 +751,7 @@ def test_a_report_has_all_answers_and_nothing_from_elsewhere(tmp_path):
         "stuck &lt;at&gt; 4 &amp; 5",
         "measured &lt;once&gt;",
         "a sweep&#x27;s note",
+        "made by: fairground ",
     ):
         assert words in text, words
     assert not re.findall(r'(?:src|href)="(?!#|data:,)[^"]*"', page)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._fairground import InputError
+from .._fairground import InputError, __commit__, __version__, code
 from . import figures
 from .effects import effects
 from .interactions import interactions
@@ -41,7 +41,7 @@ def report(
     title: str | None = None,
     notes: Sequence[str] = (),
 ) -> None:
-    """Write one page of HTML that needs nothing else: the same bytes for the same table.
+    """Write one page of HTML that needs nothing else: the same bytes for the same table and program.
 
     Parameters
     ----------
@@ -83,8 +83,13 @@ def report(
     if left:
         said.append(f"metrics without a section here: {', '.join(left)}")
     page.heading("Notes")
-    page.bullets(list(dict.fromkeys([*said, *getattr(table, "notes", ()), *notes])) or ["none"])
+    page.bullets([*dict.fromkeys([*said, *getattr(table, "notes", ()), *notes]), _made_by()])
     Path(path).write_text(page.html(), encoding="utf-8", newline="\n")
+
+
+def _made_by() -> str:
+    """The program, as below the tables of the command."""
+    return f"made by: fairground {__version__} ({__commit__}), program {code()[:12]}"
 
 
 def _base(runs: Runs) -> dict[str, Any]:
