@@ -499,8 +499,6 @@ pub fn design(machine: &Machine, places: &Places) -> Vec<Trial> {
     let mut design = Design { here: places.here, trials: Vec::new() };
     let by_itself = |cpu: CpuId| idles_by_itself(machine.type_of(cpu));
     design.add("system call", How::Probe(Probe::Call { cpu: places.here }, call()), &["system call"], false);
-    let tick = Param::Soft(fairground_machine::SoftCost::Tick);
-    design.add("tick", How::Probe(Probe::Tick { cpu: places.here }, tick), &["tick"], false);
     design.calls();
     design.turns();
     design.births();

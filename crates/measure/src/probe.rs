@@ -1,6 +1,6 @@
 //! Probes: code that measures a figure by itself, where a workload has no word for it.
 //!
-//! A null system call, the tick, lines that another CPU has modified, and footprints that have to be read from farther away. A thread of its
+//! A null system call, lines that another CPU has modified, and footprints that have to be read from farther away. A thread of its
 //! own prepares what it needs on one CPU, has itself moved to another by sched_setaffinity(2), and reads there.
 //!
 //! Lines are visited in the order of a linear congruential generator of full period, which no prefetcher follows. *Dependent*
@@ -26,12 +26,6 @@ const PASSED: usize = 256;
 const CALLS: u32 = 500;
 const BATCHES: usize = 41;
 const PASSES: usize = 31;
-/// How long ticks are watched, ns; from how many readings of the clock on a gap is one; how far from their place ticks come; and the
-/// part of the periods in which one must be seen.
-const WATCHED_NS: u64 = 100_000_000;
-const LONG_STEPS: u64 = 5;
-const TICK_WITHIN_NS: f64 = 30_000.0;
-const TICKS_SEEN: f64 = 0.8;
 /// Lines that one measurement of a walk reads.
 const WALK: usize = 1 << 14;
 const WALKS: usize = 5;
@@ -43,11 +37,6 @@ const HALF_OF_90: f64 = 1.645;
 pub enum Probe {
     /// A system call that does nothing, ns.
     Call {
-        /// Where.
-        cpu: CpuId,
-    },
-    /// What a tick takes from a thread that runs alone, ns.
-    Tick {
         /// Where.
         cpu: CpuId,
     },
@@ -133,11 +122,6 @@ impl Probe {
                 bind(cpu)?;
                 Ok(Reading::exact(median(&(0..BATCHES).map(|_| call_ns()).collect::<Vec<_>>())))
             }
-            Probe::Tick { cpu } => {
-                bind(cpu)?;
-                let ns = tick_ns(&gaps(), WATCHED_NS);
-                ns.map(Reading::exact).ok_or_else(|| io::Error::other("nothing interrupts at the pace of a tick"))
-            }
             Probe::LineOwned { from, to } => Ok(Reading::exact(passed_ns(from, to, Lines::take_all)?)),
             Probe::LineRead { from, to } => Ok(Reading::exact(passed_ns(from, to, Lines::read_dependent)?)),
             Probe::Walk { cpu, kib } => {
@@ -178,57 +162,6 @@ fn call_ns() -> f64 {
         }
     };
     timed(calls) / f64::from(CALLS)
-}
-
-/// A time in which a thread that only read the clock did not run: from when, and how long, ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Gap {
-    begin: u64,
-    ns: u64,
-}
-
-/// Reads the clock for [`WATCHED_NS`]: the gaps that are longer than some readings, less a reading.
-fn gaps() -> Vec<Gap> {
-    let begin = Instant::now();
-    let mut step = u64::MAX;
-    let mut gaps = Vec::new();
-    let mut last = 0;
-    while last < WATCHED_NS {
-        let now = begin.elapsed().as_nanos() as u64;
-        step = step.min((now - last).max(1));
-        if now - last > LONG_STEPS * step {
-            gaps.push(Gap { begin: last, ns: now - last });
-        }
-        last = now;
-    }
-    // The first ones were compared with what was not yet the shortest.
-    gaps.retain(|gap| gap.ns > LONG_STEPS * step);
-    gaps.iter_mut().for_each(|gap| gap.ns -= step);
-    gaps
-}
-
-/// How long a tick takes, from the gaps within `watched` ns: of the rates that kernels have, the highest at which nearly each period has
-/// a gap at the same place; then the median of these. None without such a rate.
-fn tick_ns(gaps: &[Gap], watched: u64) -> Option<f64> {
-    for hz in [1000, 300, 250, 100] {
-        let period = 1_000_000_000.0 / f64::from(hz);
-        let phase = |gap: &Gap| gap.begin as f64 % period;
-        let near = |a: f64, b: f64| {
-            let off = (a - b).abs();
-            off.min(period - off) < TICK_WITHIN_NS
-        };
-        let at = |of: f64| gaps.iter().filter(move |gap| near(phase(gap), of));
-        let periods_with = |of: f64| {
-            let mut periods: Vec<u64> = at(of).map(|gap| ((gap.begin as f64 - of) / period).round() as u64).collect();
-            periods.dedup();
-            periods.len()
-        };
-        let Some(best) = gaps.iter().map(phase).max_by_key(|of| periods_with(*of)) else { continue };
-        if periods_with(best) as f64 >= TICKS_SEEN * (watched as f64 / period).floor() {
-            return Some(median(&at(best).map(|gap| gap.ns as f64).collect::<Vec<_>>()));
-        }
-    }
-    None
 }
 
 /// Time that a line takes beyond one that is there already, ns.
@@ -373,20 +306,6 @@ mod tests {
         let reading = Reading::between(10.0, 1000.0);
         assert!((reading.ns - 100.0).abs() < 1e-9 && (reading.spread.powf(1.645) - 10.0).abs() < 1e-9, "{reading:?}");
         assert_eq!(Reading::between(5.0, 5.0), Reading { ns: 5.0, spread: 1.0 });
-    }
-
-    /// Ticks of 250 Hz that take 2 us, one of them late, beside gaps of others; and gaps without a pace.
-    #[test]
-    fn a_tick_is_what_comes_at_a_rate_that_kernels_have() {
-        let mut gaps: Vec<Gap> = (0..25).map(|n| Gap { begin: 1_234_567 + n * 4_000_000, ns: 2000 }).collect();
-        gaps[7].begin += 200_000;
-        gaps.extend([5, 31, 77].map(|ms| Gap { begin: ms * 1_000_000, ns: 90_000 }));
-        gaps.sort_by_key(|gap| gap.begin);
-        assert_eq!(tick_ns(&gaps, WATCHED_NS), Some(2000.0));
-        let thousand: Vec<Gap> = (0..100).map(|n| Gap { begin: n * 1_000_000 + 400_000, ns: 700 + n % 3 }).collect();
-        assert_eq!(tick_ns(&thousand, WATCHED_NS), Some(701.0));
-        assert_eq!(tick_ns(&gaps[..12], WATCHED_NS), None, "it stopped half way");
-        assert_eq!(tick_ns(&[], WATCHED_NS), None);
     }
 
     /// That they come to an end with a figure; how large it is says nothing on a machine that runs tests.
