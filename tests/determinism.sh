@@ -156,7 +156,7 @@ if [ -e /sys/devices/system/cpu/online ]; then
 	first=$("$release" machine capture 2>/dev/null)
 	same "machine capture, twice" "$first" "$("$debug" machine capture 2>/dev/null)"
 	# What is played differs each time; what is made of it does not.
-	args=(validate --only nice-half --quick --seconds 0.05 --rounds 3 --doubt 4 --out "$dir/validate" --no-store)
+	args=(validate --only nice-all --quick --seconds 0.05 --rounds 3 --doubt 4 --out "$dir/validate" --no-store)
 	FAIRGROUND_STATE=$dir/state "$release" "${args[@]}" >/dev/null
 	for layout in json html; do
 		one=$("$release" "${args[@]}" --no-play --format $layout --jobs 1)

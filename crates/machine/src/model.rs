@@ -356,7 +356,7 @@ pub struct Costs {
     /// machine has measurements that lines do not explain; not scaled.
     pub message_ns: [u64; Distance::COUNT],
     /// What a message of a socket costs its reader besides if another CPU sent it, ns, by [`Distance`]: it has a header of its own
-    /// (`struct sk_buff`), which the reader gives back to that CPU's allocator; not scaled.
+    /// (`struct sk_buff`); not scaled.
     pub socket_message_ns: [u64; Distance::COUNT],
     /// Lines that who reads a message of another CPU reads from there beyond its data, mean, 0 to 1000.
     pub message_lines: f64,
@@ -380,14 +380,16 @@ impl Costs {
     }
 
     /// The price of `n` lines of data in a row that another CPU has modified and this one reads, ns.
-    pub fn data(&self, distance: Distance, n: u64) -> u64 {
-        let first = self.line_read(distance);
-        let next = self.line_next_ns.as_ref().map_or(first, |table| table[distance as usize]);
-        if n == 0 {
-            0
-        } else {
-            first + next * (n - 1)
+    pub fn data_lines(&self, distance: Distance, n: u64) -> u64 {
+        match n {
+            0 => 0,
+            _ => self.line_read(distance) + self.line_next(distance) * (n - 1),
         }
+    }
+
+    /// The price of each further line of data in a row that is read, ns.
+    pub fn line_next(&self, distance: Distance) -> u64 {
+        self.line_next_ns.as_ref().map_or(self.line_read(distance), |table| table[distance as usize])
     }
 
     /// The price of a message that was written on another CPU, its data apart, ns: [`Costs::message_ns`] and the lines

@@ -152,13 +152,13 @@ impl Machine {
             let _ =
                 writeln!(out, "  a message of another CPU: {} lines read beyond its data", self.costs.message_lines);
         }
-        let titles = ["", "ipi", "line", "line read", "next line", "message", "by socket", "refill 1 KiB"];
+        let titles = ["", "ipi", "line", "line read", "next line", "message", "socket", "refill 1 KiB"];
         let _ = writeln!(out, "By distance, ns\n{}", by_distance_row(titles.map(String::from)));
         for d in self.distances().into_iter().filter(|d| *d != Distance::Same) {
             let c = &self.costs;
             let at = |table: &[u64; Distance::COUNT]| table[d as usize].to_string();
             let (read, message) = (c.line_read(d).to_string(), c.message(d).to_string());
-            let next = (c.data(d, 2) - c.line_read(d)).to_string();
+            let next = c.line_next(d).to_string();
             let (socket, refill) = (at(&c.socket_message_ns), at(&c.refill_kib_ns));
             let row = [d.name().into(), at(&c.ipi_ns), at(&c.line_ns), read, next, message, socket, refill];
             let _ = writeln!(out, "{}", by_distance_row(row));

@@ -491,7 +491,7 @@ fn a_link_and_messages_are_read_and_written_or_refused() {
         Machine::from_toml("m", &(edited("hikey", scale, scale) + "\n" + &next + &socket)).expect("a machine");
     let expected = [0, 0, 0, 8, 80, 80, 80];
     assert_eq!((machine.costs.socket_message_ns, machine.costs.line_next_ns), (expected, Some(expected)));
-    assert_eq!(machine.costs.data(Distance::Llc, 4), machine.costs.line_read(Distance::Llc) + 3 * 8);
+    assert_eq!(machine.costs.data_lines(Distance::Llc, 4), machine.costs.line_read(Distance::Llc) + 3 * 8);
     assert_eq!(Machine::from_toml("m", &machine.to_toml()).expect("what was written"), machine);
     refused("hikey", scale, &lines.replace("21.5", "2000"), "lines = 2000", &["too much", "at most 1000 lines"]);
     refused("hikey", scale, &lines.replace("lines = 21", "line = 21"), "line = 21", &["unknown unit", "`lines`"]);

@@ -229,8 +229,8 @@ pub fn estimate<E>(
             (0..params.len()).map(|k| (0..ns.len()).map(|i| part_of(i, k)).fold(0.0, f64::max)).collect();
         // What a virtual machine takes to halt and to be woken may be a hundred times what its file borrows, and what a file leaves
         // out is nothing in it.
-        let may_be_much = |param| matches!(param, Param::Wake { .. } | Param::Ipi(_) | Param::SocketMessage(_));
-        let least = |k: usize| if may_be_much(params[k]) { 1e-4 } else { LEAST_PART };
+        let far_from_file = |param| matches!(param, Param::Wake { .. } | Param::Ipi(_) | Param::SocketMessage(_));
+        let least = |k: usize| if far_from_file(params[k]) { 1e-4 } else { LEAST_PART };
         let free: Vec<usize> = (0..params.len()).filter(|k| largest[*k] >= least(*k)).collect();
         let fixed = (0..ns.len()).map(|i| now[i] - free.iter().map(|k| parts[(i, *k)] * factors[*k]).sum::<f64>());
         let problem = Problem {
@@ -404,8 +404,8 @@ impl Problem {
     fn solve(&self) -> Fit {
         let mut groups: Vec<Vec<usize>> = (0..self.parts.ncols()).map(|j| vec![j]).collect();
         loop {
-            // Rows weigh about alike here: beside a row whose rounds agree within a thousandth all others are next to nothing, and
-            // what only they tell apart would look the same.
+            // Workloads weigh about alike here: beside a row whose rounds agree within a thousandth all others are next to nothing, and
+            // what only they tell apart would look the same. A probe weighs more, and tells of one figure alone.
             if let Some((a, b)) = dependent(&self.weighted(&groups, LEAST_MISFIT)) {
                 join(&mut groups, a, b);
                 continue;

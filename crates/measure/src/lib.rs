@@ -330,7 +330,7 @@ impl Measurement {
         }));
         // A table by distance has all that occur.
         let is_stated = |table: &str| machine.figures.iter().any(|figure| figure.path.starts_with(table));
-        for (table, param, as_before) in [
+        for (table, param, other) in [
             ("costs.line_read.", Param::LineRead as fn(Distance) -> Param, Some(Param::Line as fn(Distance) -> Param)),
             ("costs.line_next.", Param::LineNext, Some(Param::LineRead)),
             ("costs.socket_message.", Param::SocketMessage, None),
@@ -338,15 +338,19 @@ impl Measurement {
             if is_stated(table) || !new.iter().any(|figure| figure.path.starts_with(table)) {
                 continue;
             }
+            // What was not measured costs as another figure does, or as the nearer distance.
+            let mut nearer: Option<(String, f64)> = None;
             for distance in machine.distances().into_iter().filter(|d| *d != Distance::Same) {
-                let (path, other) = (param(distance).path(machine), as_before.map(|other| other(distance)));
-                if new.iter().any(|figure| figure.path == path) {
+                let path = param(distance).path(machine);
+                if let Some(figure) = new.iter().find(|figure| figure.path == path) {
+                    nearer = Some((path, figure.value));
                     continue;
                 }
-                let value = other.map_or(0.0, |other| other.ns(&self.estimate.machine));
-                let reason = other.map_or("not measured".into(), |other| format!("as {}", other.path(machine)));
+                let other = other.map(|other| other(distance));
+                let stated = other.map(|other| (other.path(machine), other.ns(&self.estimate.machine)));
+                let (like, value) = stated.or_else(|| nearer.clone()).unwrap_or_else(|| ("none".into(), 0.0));
                 let spread = spread_stated(param(distance).spread_of_estimate(machine));
-                new.push(NewFigure { path, value, unit: "ns", source: Source::Estimate(reason), spread });
+                new.push(NewFigure { path, value, unit: "ns", source: Source::Estimate(format!("as {like}")), spread });
             }
         }
         new

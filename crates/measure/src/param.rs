@@ -99,7 +99,7 @@ impl Param {
             Param::Ipi(distance) => costs.ipi_ns[distance as usize] as f64,
             Param::Line(distance) => costs.line_ns[distance as usize] as f64,
             Param::LineRead(distance) => costs.line_read(distance) as f64,
-            Param::LineNext(distance) => (costs.data(distance, 2) - costs.line_read(distance)) as f64,
+            Param::LineNext(distance) => costs.line_next(distance) as f64,
             Param::Message(distance) => costs.message_ns[distance as usize] as f64,
             Param::SocketMessage(distance) => costs.socket_message_ns[distance as usize] as f64,
             Param::Refill(distance) => costs.refill_kib_ns[distance as usize] as f64,

@@ -683,7 +683,7 @@ pub fn start_thread(birth: Birth, joinable: bool) -> io::Result<libc::pthread_t>
         Task::live(*birth);
         std::ptr::null_mut()
     }
-    sys::has_threads();
+    sys::note_thread();
     let birth = Box::into_raw(Box::new(birth));
     // A number in glibc, a pointer in musl.
     // SAFETY: zeros are a valid value of both.

@@ -227,7 +227,7 @@ pub fn affinity() -> io::Result<CpuMask> {
 static HAS_THREADS: AtomicBool = AtomicBool::new(false);
 
 /// To be called where a thread is started: from then on this process reads and writes as one of several threads does.
-pub fn has_threads() {
+pub fn note_thread() {
     HAS_THREADS.store(true, Ordering::Relaxed);
 }
 

@@ -1,7 +1,7 @@
 //! Cache lines that move between CPUs: their cost by distance, their number, and the link between nodes.
 //!
-//! A line costs its price by distance whatever else goes on, one price if the CPU will own it and one if it only reads
-//! it, unless it comes from another NUMA node: then it passes the
+//! A line costs its price by distance whatever else goes on, one price if the CPU will own it, one if it only reads
+//! it, and one for each further line of data in a row, unless it comes from another NUMA node: then it passes the
 //! link between the two, of which there is one for each pair of nodes and each direction, and waits for what is on it.
 //!
 //! ```text
@@ -73,7 +73,7 @@ impl LineTransfers {
 
     /// The same for data in a row that `to` only reads.
     pub(crate) fn fetch_data(&mut self, machine: &Machine, now: Time, from: CpuId, to: CpuId, n: u64) -> u64 {
-        self.transfer(machine, now, from, to, n, |distance| machine.costs.data(distance, n))
+        self.transfer(machine, now, from, to, n, |distance| machine.costs.data_lines(distance, n))
     }
 
     fn transfer(

@@ -26,7 +26,7 @@ fn the_matrix_is_listed_with_what_this_machine_cannot_do() {
 fn what_it_cannot_take_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     for (words, parts) in [
-        ("--only nise-half", ["there is no such knob in the half `learn`", "did you mean `nice-half`?"]),
+        ("--only nise-all", ["there is no such knob in the half `learn`", "did you mean `nice-all`?"]),
         ("nowhere.toml", ["nowhere.toml", ""]),
         ("--sched fair:v1.0 --only pairs", ["v1.0", "fair:"]),
         ("--only pairs --out /dev/null/x", ["/dev/null/x", "cannot make"]),
@@ -80,7 +80,7 @@ fn a_knob_is_played_simulated_and_scored() {
 }
 
 /// A knob of the half that is learned from, which any user can turn.
-const LEARNED: &str = "nice-half";
+const LEARNED: &str = "nice-all";
 
 /// A record that a killed command left: the next command says what it restores.
 #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{FitParam, Machine, SoftCost, Source};
+use crate::{Distance, FitParam, Machine, SoftCost, Source};
 
 use super::plausible::{digits, stated_ns, PRESETS};
 use super::Warnings;
@@ -81,6 +81,7 @@ impl Machine {
         add(FitParam::Scale.to_string(), a.scale != b.scale);
         add("costs.jitter".into(), a.jitter != b.jitter);
         add("costs.link".into(), a.link_gb_per_s != b.link_gb_per_s);
+        add(FitParam::MessageLines.to_string(), a.message_lines != b.message_lines);
         for kind in SoftCost::variants() {
             let differs = digits(stated_ns(a, kind)) != digits(stated_ns(b, kind));
             add(format!("costs.soft.{}", kind.name()), differs);
@@ -88,7 +89,10 @@ impl Machine {
         let tables = [
             ("ipi", a.ipi_ns, b.ipi_ns),
             ("line", a.line_ns, b.line_ns),
+            ("line_read", Distance::ALL.map(|d| a.line_read(d)), Distance::ALL.map(|d| b.line_read(d))),
+            ("line_next", Distance::ALL.map(|d| a.line_next(d)), Distance::ALL.map(|d| b.line_next(d))),
             ("message", a.message_ns, b.message_ns),
+            ("socket_message", a.socket_message_ns, b.socket_message_ns),
             ("refill_kib", a.refill_kib_ns, b.refill_kib_ns),
         ];
         for (name, ours, theirs) in tables {

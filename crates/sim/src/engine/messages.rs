@@ -119,7 +119,7 @@ impl Engine {
         let (machine, costs) = (&self.machine, &self.machine.costs);
         let Obj::Pipe(pipe) = &self.objects[id as usize] else { unreachable!("validated: object {id} is a pipe") };
         let (bytes, parts) = pipe.readable(want);
-        let data_ns: u64 = parts.map(|(from, n)| costs.data(machine.distance(from, cpu), n)).sum();
+        let data_ns: u64 = parts.map(|(from, n)| costs.data_lines(machine.distance(from, cpu), n)).sum();
         let owned_ns = |from: CpuId| costs.line_ns[machine.distance(from, cpu) as usize] * CONTROL_LINES;
         let control_ns = pipe.control.is_on().map_or(0, owned_ns);
         control_ns + data_ns + self.copy_q20(bytes) / self.env.cpu(cpu).speed_q20
@@ -275,15 +275,15 @@ impl Engine {
 
     fn take_from(&mut self, cpu: CpuId, id: ObjId, want: u32) -> ReadResult {
         let Engine { objects, env, machine, now, .. } = self;
-        let own_ns = |from: CpuId| machine.costs.socket_message_ns[machine.distance(from, cpu) as usize];
+        let socket_ns = |from: CpuId| machine.costs.socket_message_ns[machine.distance(from, cpu) as usize];
         let fetch = &mut |from, n| env.lines.fetch_data(machine, *now, from, cpu, n);
         let mut taken = match &mut objects[id as usize] {
             Obj::Pipe(p) => p.read(want, cpu, fetch),
-            Obj::Socket(s) => s.recv(want, fetch, own_ns),
+            Obj::Socket(s) => s.recv(want, fetch, socket_ns),
             other => unreachable!("validated: object {id} is not {other:?}"),
         };
         if let Some(writer) = taken.writer {
-            let message_ns = taken.own_ns + self.machine.costs.message(self.machine.distance(writer, cpu));
+            let message_ns = taken.socket_ns + self.machine.costs.message(self.machine.distance(writer, cpu));
             self.env.lines.traffic.message_ns += message_ns;
             taken.stall_ns += message_ns;
         }

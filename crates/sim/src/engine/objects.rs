@@ -126,7 +126,7 @@ pub(crate) struct ReadResult {
     /// Time for the data's lines to come over, ns.
     pub stall_ns: u64,
     /// What the messages of a socket cost besides, `costs.socket_message`, ns.
-    pub own_ns: u64,
+    pub socket_ns: u64,
     /// Where the first byte was written.
     pub writer: Option<CpuId>,
 }
@@ -339,15 +339,16 @@ impl Socket {
 
     /// Receives up to `want` bytes. Blocked senders are released when a message is freed and at most a quarter of
     /// the buffer is charged.
-    /// `own_ns` is `costs.socket_message`, by the CPU that sent a message.
-    pub(crate) fn recv(&mut self, want: u32, fetch: &mut Fetch, own_ns: impl Fn(CpuId) -> u64) -> ReadResult {
+    ///
+    /// `socket_ns` is `costs.socket_message`, by the CPU that sent a message.
+    pub(crate) fn recv(&mut self, want: u32, fetch: &mut Fetch, socket_ns: impl Fn(CpuId) -> u64) -> ReadResult {
         let mut taken = ReadResult { was_full: self.charged >= self.sndbuf, ..ReadResult::default() };
         let mut freed = false;
         while taken.bytes < want {
             let Some(batch) = self.messages.front_mut() else { break };
             let bytes = (batch.bytes - batch.taken).min(want - taken.bytes);
             if batch.taken == 0 {
-                taken.own_ns += own_ns(batch.cpu);
+                taken.socket_ns += socket_ns(batch.cpu);
             }
             taken.add(batch.cpu, bytes, fetch);
             batch.taken += bytes;
@@ -482,7 +483,7 @@ mod tests {
         assert_eq!(s.charged, 4 * 900 + 350);
         let rest = s.recv(1000, &mut |cpu, n| u64::from(cpu) * n, |cpu| 100 * u64::from(cpu));
         // The message that was begun before has paid.
-        assert_eq!((rest.stall_ns, rest.own_ns), (1 + 2 + 2 * 2 + 2, 100 + 200 + 200));
+        assert_eq!((rest.stall_ns, rest.socket_ns), (1 + 2 + 2 * 2 + 2, 100 + 200 + 200));
         assert_eq!((s.charged, s.is_empty()), (0, true));
     }
 
