@@ -28,8 +28,8 @@ fn what_it_cannot_take_is_refused() {
     for (words, parts) in [
         ("--only nise-all", ["there is no such knob in the half `learn`", "did you mean `nice-all`?"]),
         ("nowhere.toml", ["nowhere.toml", ""]),
-        ("--sched fair:v1.0 --only pairs", ["v1.0", "fair:"]),
-        ("--only pairs --out /dev/null/x", ["/dev/null/x", "cannot make"]),
+        ("--sched fair:v1.0 --only transport", ["v1.0", "fair:"]),
+        ("--only transport --out /dev/null/x", ["/dev/null/x", "cannot make"]),
         ("--table /nowhere", ["/nowhere", "--export"]),
     ] {
         let Ran { code, stdout, stderr } = validate(dir.path(), words);
