@@ -348,9 +348,10 @@ impl Measurement {
                 }
                 let other = other.map(|other| other(distance));
                 let stated = other.map(|other| (other.path(machine), other.ns(&self.estimate.machine)));
-                let (like, value) = stated.or_else(|| nearer.clone()).unwrap_or_else(|| ("none".into(), 0.0));
+                let like = stated.or_else(|| nearer.clone()).map(|(path, ns)| (format!("as {path}"), ns));
+                let (reason, value) = like.unwrap_or_else(|| ("not measured".into(), 0.0));
                 let spread = spread_stated(param(distance).spread_of_estimate(machine));
-                new.push(NewFigure { path, value, unit: "ns", source: Source::Estimate(format!("as {like}")), spread });
+                new.push(NewFigure { path, value, unit: "ns", source: Source::Estimate(reason), spread });
             }
         }
         new
