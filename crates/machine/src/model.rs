@@ -420,19 +420,34 @@ pub struct Figure {
     pub spread: Option<f64>,
 }
 
-/// A time or a factor of the machine file that is to be stated anew.
+/// A figure of the machine file that is to be stated anew.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewFigure {
     /// As [`Figure::path`].
     pub path: String,
     /// Its value as the file has it, before `costs.scale`.
-    pub value: f64,
-    /// The unit of `value`, one that the file has for such figures: `ns` or `factor`.
+    pub value: NewValue,
+    /// The unit of `value`, one that the file has for such figures: `ns`, `factor` or `ratio`.
     pub unit: &'static str,
     /// Where it comes from.
     pub source: Source,
     /// As [`Figure::spread`], 1 to 10.
     pub spread: f64,
+}
+
+/// What a [`NewFigure`] is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NewValue {
+    /// A number.
+    Number(f64),
+    /// A list of numbers: `smt_throughput` has one for each busy thread.
+    List(Vec<f64>),
+}
+
+impl From<f64> for NewValue {
+    fn from(number: f64) -> NewValue {
+        NewValue::Number(number)
+    }
 }
 
 impl Figure {

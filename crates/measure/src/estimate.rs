@@ -609,7 +609,7 @@ fn deviation(values: &[f64]) -> f64 {
 }
 
 /// The relative standard error of the median.
-fn error_of(rounds: &[f64], ns: f64) -> f64 {
+pub(crate) fn error_of(rounds: &[f64], ns: f64) -> f64 {
     let error = MEDIAN_ERROR * deviation(rounds) / (rounds.len().max(1) as f64).sqrt();
     (error / ns).max(LEAST_ERROR)
 }

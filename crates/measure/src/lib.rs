@@ -14,6 +14,7 @@
 //! | `design` | the workloads, and the CPUs on which they run |
 //! | `probe` | what no workload can say: a null system call, lines, refills |
 //! | `wakes` | how single wakes of an idle CPU scatter |
+//! | `smt` | what a core does with several busy threads |
 //! | `real`, `simulate` | the time of an operation here, and as simulated |
 //! | `estimate`, `nnls` | from times to figures, with their spreads |
 //! | `param` | the figures as parts of a machine and of its file |
@@ -27,23 +28,26 @@ mod param;
 mod probe;
 mod real;
 mod simulate;
+mod smt;
 mod wakes;
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use fairground_fair::Features;
-use fairground_machine::{CpuMask, Distance, Machine, NewFigure, Source, SourceClass};
+use fairground_machine::{CpuMask, Distance, Machine, NewFigure, NewValue, Source, SourceClass};
 use fairground_play::CpuTimes;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use smt::Smt;
 use wakes::Wakes;
 
 pub use design::Places;
 pub use estimate::{Estimate, FigureEstimate, RowFit, Rule, Standing};
 pub use param::Param;
 pub use simulate::nearest_preset;
+pub use smt::SmtFigure;
 pub use wakes::WakeFigure;
 
 /// Why there is no measurement.
@@ -107,6 +111,8 @@ pub struct Measurement {
     pub estimate: Estimate,
     /// How wakes of idle CPUs scatter; none where that was not measured.
     pub wakes: Vec<WakeFigure>,
+    /// Throughput of cores with several busy threads; none where there are no such cores.
+    pub smt: Vec<SmtFigure>,
     /// The CPUs on which it was measured.
     pub places: Places,
     /// The scheduler that the trials were simulated with.
@@ -163,11 +169,13 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let before = CpuTimes::read();
     let mut real = real::Real::prepare(design::design(machine, &places), places.here, allowed, options.stop)?;
     let mut wakes = Wakes::prepare(machine, &places);
-    let mut failure = None;
+    let mut smt = Smt::prepare(machine, allowed);
+    let (mut failure, mut smt_failure) = (None, None);
     let mut rounds = 0;
     while rounds < options.rounds && (rounds < ROUNDS_MIN || begin.elapsed() < options.budget) {
         real.play_round(rounds, options.stop)?;
         failure = failure.or_else(|| wakes.as_mut()?.round().err());
+        smt_failure = smt_failure.or_else(|| smt.round().err());
         rounds += 1;
         (options.tell)(rounds);
     }
@@ -178,13 +186,22 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let mut trials = real.results();
     if others_pct > OTHERS_IDLE_PCT {
         trials.retain(|(trial, _)| !matches!(&trial.how, design::How::Workload(play) if play.idles));
-        notes.push(format!("not measured: CPUs that fall idle, as others took {others_pct:.0} % of the CPUs' time"));
+        notes.push(format!("not measured: CPUs that fall idle, and throughput of threads of a core, as others took {others_pct:.0} % of the CPUs' time"));
         wakes = None;
     }
     if let Some(error) = failure {
         notes.push(format!("not measured: how wakes of idle CPUs scatter: {error}"));
         wakes = None;
     }
+    notes.extend(smt.missing.iter().map(|missing| format!("not measured: {missing}")));
+    let smt = match smt_failure {
+        None if others_pct <= OTHERS_IDLE_PCT => smt.figures(machine),
+        None => Vec::new(),
+        Some(error) => {
+            notes.push(format!("not measured: smt_throughput: {error}"));
+            Vec::new()
+        }
+    };
     let predict = |machine: &Machine| {
         let all = trials.iter().map(|(trial, _)| simulate::predict(machine, &features, trial));
         Ok(all.collect::<Result<Vec<_>, MeasureError>>()?.concat())
@@ -205,7 +222,7 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     notes.extend(real.missing.iter().map(|missing| format!("not measured: {missing}")));
     notes.extend(times.iter().flat_map(|times| busy(times, others_pct)));
     notes.extend(other_ways(&real.switches(), machine, &features, &trials)?);
-    Ok(Measurement { estimate, wakes, places, sched, rounds, took, overhead_ns: real.overhead(), notes })
+    Ok(Measurement { estimate, wakes, smt, places, sched, rounds, took, overhead_ns: real.overhead(), notes })
 }
 
 /// What this machine, or this user, does not let be measured.
@@ -318,15 +335,24 @@ impl Measurement {
             };
             let ns = figure.param.stated_ns(machine, figure.ns);
             let (path, spread) = (figure.path.clone(), spread_stated(figure.spread));
-            new.push(NewFigure { path, value: ns, unit: "ns", source, spread });
+            new.push(NewFigure { path, value: ns.into(), unit: "ns", source, spread });
         }
         let settled = self.wakes.iter().filter(|figure| figure.settled);
         new.extend(settled.map(|WakeFigure { path, value, unit, spread, .. }| NewFigure {
             path: path.clone(),
-            value: *value,
+            value: (*value).into(),
             unit,
             source: Source::Published(SourceClass::Measured, how.clone()),
             spread: spread_stated(*spread),
+        }));
+        new.extend(self.smt.iter().filter(|figure| figure.settled).map(|SmtFigure { path, value, spread, .. }| {
+            NewFigure {
+                path: path.clone(),
+                value: NewValue::List(value.clone()),
+                unit: "ratio",
+                source: Source::Published(SourceClass::Measured, how.clone()),
+                spread: spread_stated(*spread),
+            }
         }));
         // A table by distance has all that occur.
         let is_stated = |table: &str| machine.figures.iter().any(|figure| figure.path.starts_with(table));
@@ -342,8 +368,9 @@ impl Measurement {
             let mut nearer: Option<(String, f64)> = None;
             for distance in machine.distances().into_iter().filter(|d| *d != Distance::Same) {
                 let path = param(distance).path(machine);
-                if let Some(figure) = new.iter().find(|figure| figure.path == path) {
-                    nearer = Some((path, figure.value));
+                let measured = new.iter().find(|figure| figure.path == path).map(|figure| &figure.value);
+                if let Some(NewValue::Number(value)) = measured {
+                    nearer = Some((path, *value));
                     continue;
                 }
                 let other = other.map(|other| other(distance));
@@ -351,7 +378,7 @@ impl Measurement {
                 let like = stated.or_else(|| nearer.clone()).map(|(path, ns)| (format!("as {path}"), ns));
                 let (reason, value) = like.unwrap_or_else(|| ("not measured".into(), 0.0));
                 let spread = spread_stated(param(distance).spread_of_estimate(machine));
-                new.push(NewFigure { path, value, unit: "ns", source: Source::Estimate(reason), spread });
+                new.push(NewFigure { path, value: value.into(), unit: "ns", source: Source::Estimate(reason), spread });
             }
         }
         new

@@ -1,8 +1,8 @@
 //! Writing fitted and measured figures into the text of a machine file.
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use crate::{Figure, FitParam, Machine, NewFigure, Source, SourceClass};
+use crate::{Figure, FitParam, Machine, NewFigure, NewValue, Source, SourceClass};
 
 /// `text` with `figures` of `[costs]` fitted to `cell`; all other text stays as it is. Text that is not TOML is
 /// returned unchanged.
@@ -38,7 +38,7 @@ pub(crate) fn restated(text: &str, machine: &Machine, figures: &[NewFigure]) -> 
         let (way, key) = way(machine, &new.path);
         let Some(item) = place(document.as_table_mut(), &way, &key) else { continue };
         let mut figure = InlineTable::new();
-        figure.insert(new.unit, whole_or_not(new.value));
+        figure.insert(new.unit, written(&new.value));
         figure.insert("source", source.into());
         figure.insert("spread", new.spread.into());
         *item = toml_edit::value(figure);
@@ -58,6 +58,9 @@ enum Step {
 fn way(machine: &Machine, path: &str) -> (Vec<Step>, String) {
     let tables = |names: &[&str]| names.iter().map(|name| Step::Table((*name).into())).collect();
     for of in &machine.cpu_types {
+        if path.strip_prefix("cpu_type.").and_then(|rest| rest.strip_prefix(&*of.name)) == Some(".smt_throughput") {
+            return (tables(&["cpu_type", &of.name]), "smt_throughput".into());
+        }
         for state in &of.idle_states {
             let section = format!("cpu_type.{}.idle.{}.", of.name, state.name);
             if let Some(key) = path.strip_prefix(&section) {
@@ -120,6 +123,13 @@ fn tag_of(document: &mut DocumentMut, class: SourceClass, full: &str) -> String 
     tag
 }
 
+fn written(value: &NewValue) -> Value {
+    match value {
+        NewValue::Number(number) => whole_or_not(*number),
+        NewValue::List(numbers) => Value::from(numbers.iter().map(|number| whole_or_not(*number)).collect::<Array>()),
+    }
+}
+
 /// A number without a point where it needs none.
 fn whole_or_not(number: f64) -> Value {
     if number == number.trunc() {
@@ -131,7 +141,7 @@ fn whole_or_not(number: f64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::{FitParam, Machine, NewFigure, SoftCost, Source, SourceClass};
+    use crate::{FitParam, Machine, NewFigure, NewValue, SoftCost, Source, SourceClass};
 
     fn changed<'a>(old: &'a str, new: &'a str) -> Vec<&'a str> {
         assert_eq!(old.lines().count(), new.lines().count());
@@ -186,7 +196,7 @@ mod tests {
 
     fn measured(path: &str, ns: f64) -> NewFigure {
         let source = Source::Published(SourceClass::Measured, "a day's rounds".into());
-        NewFigure { path: path.into(), value: ns, unit: "ns", source, spread: 1.07 }
+        NewFigure { path: path.into(), value: ns.into(), unit: "ns", source, spread: 1.07 }
     }
 
     #[test]
@@ -203,13 +213,27 @@ mod tests {
         for figure in &new {
             let found = again.figures.iter().find(|found| found.path == figure.path).unwrap();
             assert_eq!((&found.source, found.spread), (&figure.source, Some(1.07)), "{}", figure.path);
-            assert_eq!(found.value, format!("{} ns", figure.value), "{}", figure.path);
+            let NewValue::Number(ns) = figure.value else { panic!("{figure:?}") };
+            assert_eq!(found.value, format!("{ns} ns"), "{}", figure.path);
         }
         // One source for all five; what stood above the figures stays.
         assert_eq!(stated.matches("a day's rounds").count(), 1);
         let comments = |text: &str| text.lines().filter(|line| line.trim_start().starts_with('#')).count();
         assert_eq!(comments(&stated), comments(text));
         assert_eq!(again.figures.len(), machine.figures.len());
+    }
+
+    /// The name of a core type may have dots in it.
+    #[test]
+    fn a_throughput_for_each_thread_is_stated_as_a_list() {
+        let text = crate::preset_text("thunderx2-224").unwrap().replace("cpu_type.Vulcan", "cpu_type.\"Vulcan.2\"");
+        let path = "cpu_type.Vulcan.2.smt_throughput";
+        let new = NewFigure { value: NewValue::List(vec![1.0, 1.5, 1.7, 1.7]), unit: "ratio", ..measured(path, 0.0) };
+        let stated = Machine::restated("x.toml", &text, &[new]).unwrap();
+        let machine = Machine::from_toml("x.toml", &stated).unwrap();
+        assert_eq!(machine.cpu_types[0].smt_throughput, [1000, 1500, 1700, 1700]);
+        let figure = machine.figures.iter().find(|figure| figure.path == path).unwrap();
+        assert_eq!((figure.value.as_str(), figure.spread), ("1 1.5 1.7 1.7", Some(1.07)));
     }
 
     #[test]

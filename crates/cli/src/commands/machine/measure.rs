@@ -9,8 +9,8 @@ use clap::Args;
 use fairground_lab::tables::number;
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
 use fairground_measure::{
-    check_arrangement, measure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule, Standing,
-    WakeFigure,
+    check_arrangement, measure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule, SmtFigure,
+    Standing, WakeFigure,
 };
 use fairground_validate::report::date;
 use serde_json::{json, Value};
@@ -205,6 +205,7 @@ impl Report<'_> {
             let _ = writeln!(out, "sum: {} = {} ns", names.join(" + "), number(sum));
         }
         self.text_of_wakes(&mut out);
+        self.text_of_smt(&mut out);
         self.text_of_rows(&mut out);
         notes.iter().for_each(|note| _ = writeln!(out, "note: {note}"));
         out
@@ -224,6 +225,28 @@ impl Report<'_> {
             let _ = writeln!(
                 out,
                 "{path:width$}  {before:>9}  {value:>9}  {unit:6}  {spread:>6.2}  {samples:>5}  {standing}"
+            );
+        }
+    }
+
+    fn text_of_smt(&self, out: &mut String) {
+        let cores = &self.measurement.smt;
+        let Some(width) = cores.iter().map(|figure| figure.path.len()).max() else { return };
+        let list = |values: &[f64]| values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(" ");
+        let longest =
+            |of: fn(&SmtFigure) -> &Vec<f64>| cores.iter().map(|figure| list(of(figure)).len()).max().unwrap_or(0);
+        let (before_width, now_width) = (longest(|of| &of.before).max(6), longest(|of| &of.value).max(3));
+        let _ = writeln!(
+            out,
+            "\n{:width$}  {:>before_width$}  {:>now_width$}  {:>6}  {:>5}",
+            "busy threads 1, 2, ...", "before", "now", "spread", "n"
+        );
+        for SmtFigure { path, before, value, spread, samples, settled } in cores {
+            let [before, value] = [before, value].map(|values| list(values));
+            let standing = word(if *settled { Standing::Measured } else { Standing::Unsettled });
+            let _ = writeln!(
+                out,
+                "{path:width$}  {before:>before_width$}  {value:>now_width$}  {spread:>6.2}  {samples:>5}  {standing}"
             );
         }
     }
@@ -264,7 +287,7 @@ impl Report<'_> {
     }
 
     fn json(&self) -> String {
-        let Measurement { estimate, wakes, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
+        let Measurement { estimate, wakes, smt, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
         let figures = estimate.figures.iter().map(|figure| {
             json!({
                 "path": figure.path, "before_ns": figure.before_ns, "ns": figure.ns, "spread": figure.spread,
@@ -287,6 +310,12 @@ impl Report<'_> {
                 "spread": figure.spread, "n": figure.samples, "written": figure.settled,
             })
         });
+        let smt = smt.iter().map(|figure| {
+            json!({
+                "path": figure.path, "before": figure.before, "value": figure.value, "spread": figure.spread,
+                "n": figure.samples, "written": figure.settled,
+            })
+        });
         let there = places.there.iter().map(|(far, cpu)| json!({ "distance": far.name(), "cpu": cpu }));
         let document = json!({
             "schema": SCHEMA,
@@ -301,6 +330,7 @@ impl Report<'_> {
             "median_spread": self.median_spread(),
             "figures": figures.collect::<Vec<Value>>(),
             "wakes": wakes.collect::<Vec<Value>>(),
+            "smt": smt.collect::<Vec<Value>>(),
             "rows": rows.collect::<Vec<Value>>(),
             "rules": rules.collect::<Vec<Value>>(),
             "notes": notes,
