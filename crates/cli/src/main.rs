@@ -8,6 +8,7 @@ mod output;
 mod progress;
 mod provenance;
 mod renamed;
+mod restore;
 mod run_options;
 mod store;
 mod terminal;

@@ -16,17 +16,14 @@
 //! - *Rounds of all interventions in turns* ([`rounds`]): a minute of other people's work on the machine hits one pair of
 //!   rounds of each.
 //! - *Knobs are halved by a hash of their names* ([`matrix::Half`]): what was learned from one half is judged by the other.
-//! - *What is done to the whole machine is asked for* (`--system`) and written down before it is done ([`restore`]). Cgroups
+//! - *What is done to the whole machine is asked for* (`--system`) and written down before it is done ([`fairground_host::restore`]). Cgroups
 //!   are made without asking: they hold our own processes only, and are recorded too.
 //! - *Not in the matrix*: utilization clamps, because the clock of most machines where this runs does not follow them.
 
 pub mod base;
-pub mod host;
 pub mod matrix;
 mod plot;
 pub mod predict;
 pub mod report;
-pub mod restore;
 pub mod rounds;
 pub mod score;
-pub mod stop;

@@ -8,6 +8,7 @@
 //! interventions: one half to learn from, the other to be judged by. The hash has a number in it ([`HALVING`]); another
 //! number makes other halves.
 
+use fairground_host::SystemSetting;
 use fairground_machine::CpuMask;
 use fairground_workload::{Policy, SchedAttr, TaskGroup, Workload, WorkloadError};
 use serde::{Deserialize, Serialize};
@@ -75,23 +76,6 @@ impl Half {
             Half::Judged => "judged",
         }
     }
-}
-
-/// A setting of the whole machine, which other programs feel too.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SystemSetting {
-    /// These CPUs are offline.
-    Offline(CpuMask),
-    /// Whether each session is a group of tasks (the sysctl `sched_autogroup_enabled`).
-    Autogroup(bool),
-    /// A file of debugfs below `sched`, what is written to it, and, of a file that shows more than its value, what
-    /// restores a value (see [`crate::host::debugfs_undo`]).
-    Debugfs {
-        /// Name of the file: `base_slice_ns`.
-        file: &'static str,
-        /// What is written.
-        value: &'static str,
-    },
 }
 
 /// One side of an intervention.

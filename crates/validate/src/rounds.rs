@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use fairground_host::host::{GroupFile, Hierarchy};
+use fairground_host::{Changes, Host, Keeper, RestoreError, SystemSetting};
 use fairground_machine::{CpuId, CpuMask};
 use fairground_play::{check, Ended, Player, Round, RoundError, RoundOptions, Surroundings};
 use fairground_run::key::workload_hash;
@@ -23,9 +25,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::base::rivals;
-use crate::host::{GroupFile, Hierarchy, Host};
-use crate::matrix::{Intervention, Side, SystemSetting};
-use crate::restore::{Changes, Keeper, RestoreError};
+use crate::matrix::{Intervention, Side};
 
 const SCHEMA: &str = "fairground-validate-rounds-1";
 /// Time beyond that of a round after which it is ended.
@@ -276,7 +276,9 @@ pub fn refusal(host: &Host, cpus: &CpuMask, intervention: &Intervention) -> Opti
             format!("{refusal}{help}")
         })
     };
-    [&intervention.base, &intervention.test].into_iter().find_map(|side| host.refusal(side).or_else(|| played(side)))
+    [&intervention.base, &intervention.test]
+        .into_iter()
+        .find_map(|side| host.refusal(&side.system, &side.workload.groups).or_else(|| played(side)))
 }
 
 /// Plays interventions.

@@ -6,30 +6,28 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use fairground_host::{Host, Keeper};
 use fairground_lab::provenance::Figures;
 use fairground_lab::tables::number;
 use fairground_machine::{capture, suggest_from, CaptureOptions, CpuMask, Machine};
 use fairground_run::batch::BatchError;
-use fairground_run::experiment::Stop;
 use fairground_run::key::machine_hash;
 use fairground_run::sched_spec::SchedSpec;
 use fairground_validate::base::Shape;
-use fairground_validate::host::Host;
 use fairground_validate::matrix::{matrix, Family, Half, Intervention, HALVING};
 use fairground_validate::predict::{PredictError, Prediction, Simulator};
 use fairground_validate::report::{results_table, Conditions, Validation, SCHEMA};
-use fairground_validate::restore::Keeper;
 use fairground_validate::rounds::{refusal, Head, Outcome, Pair, Plays, RoundsFile, Skipped};
 use fairground_validate::score::{learned_error, Cell, CellInput, Score};
-use fairground_validate::stop::stop_on_termination;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use super::play::fastest;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, stop_on_interrupt, OutputFile};
+use crate::output::{complain, print, OutputFile};
 use crate::progress::Steps;
 use crate::provenance::made_by;
+use crate::restore::{hold, restore, restore_left, stoppable};
 use crate::run_options::Jobs;
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
@@ -68,12 +66,6 @@ struct OtherMachine {
 #[error("the kernel calls itself {0}, which names no release")]
 #[diagnostic(help("name the scheduler to simulate: --sched fair:v6.12"))]
 struct NoSched(String);
-
-/// No place for the record of what has to be restored.
-#[derive(Debug, Error, Diagnostic)]
-#[error("there is no place for the record of what has to be restored")]
-#[diagnostic(help("set HOME, XDG_STATE_HOME or FAIRGROUND_STATE to an absolute path"))]
-struct NoState;
 
 /// A result that cannot be read.
 #[derive(Debug, Error, Diagnostic)]
@@ -214,7 +206,8 @@ impl Validate {
             return table(dir);
         }
         // First of all: CPUs that a killed command left offline would be missing from what is found here.
-        let keeper = (!self.list && !self.no_play).then(|| self.keeper()).transpose()?;
+        let keeper = (!self.list && !self.no_play).then(hold).transpose()?;
+        keeper.as_ref().map_or(Ok(()), restore_left)?;
         let setup = self.setup()?;
         if self.list {
             print(&self.listed(&setup))?;
@@ -236,16 +229,6 @@ impl Validate {
             Layout::Html => result.html(),
         })?;
         Ok(if result.cells.is_empty() { End::RunFailed } else { End::Done })
-    }
-
-    /// Holds the place of the record, and restores what a killed command has left there.
-    fn keeper(&self) -> Result<Keeper, Failure> {
-        let keeper = Keeper::hold(&state_dir()?, &Host::new(Path::new("/"), self.system))?;
-        if keeper.has_left() {
-            complain("a command that was killed has left changes on this machine; restored:");
-            keeper.restore()?.iter().for_each(|what| complain(what));
-        }
-        Ok(keeper)
     }
 
     fn setup(&self) -> Result<Setup, Failure> {
@@ -460,37 +443,6 @@ impl Validate {
 /// The interventions that have rounds.
 fn played<'a>(setup: &'a Setup, rounds: &RoundsFile) -> Vec<&'a Intervention> {
     setup.chosen.iter().filter(|intervention| rounds.of(intervention).next().is_some()).collect()
-}
-
-/// A flag that Ctrl-C, SIGTERM and SIGHUP set.
-fn stoppable() -> Result<Stop, Failure> {
-    let stop = stop_on_interrupt();
-    stop_on_termination(&stop).map_err(run_failed)?;
-    Ok(stop)
-}
-
-/// Where the record of what has to be restored is: `$FAIRGROUND_STATE`, else `fairground` in `$XDG_STATE_HOME`, else
-/// `~/.local/state/fairground`. It is not in `--out`: the next command may have another one.
-fn state_dir() -> Result<PathBuf, NoState> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let by_default = || Some(absolute("HOME")?.join(".local/state"));
-    let within = || absolute("XDG_STATE_HOME").or_else(by_default).map(|dir| dir.join("fairground"));
-    absolute("FAIRGROUND_STATE").or_else(within).ok_or(NoState)
-}
-
-/// Restores what a command that was killed has left.
-fn restore() -> Result<End, Failure> {
-    let host = Host::new(Path::new("/"), true);
-    let keeper = Keeper::hold(&state_dir()?, &host)?;
-    let was_left = keeper.has_left();
-    let done = keeper.restore()?;
-    let text = match (was_left, done.is_empty()) {
-        (false, _) => "nothing to restore\n".into(),
-        (true, true) => "nothing was changed any more\n".into(),
-        (true, false) => done.join("\n") + "\n",
-    };
-    print(&text)?;
-    Ok(End::Done)
 }
 
 /// Prints the table of the results in a folder.

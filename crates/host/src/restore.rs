@@ -73,7 +73,7 @@ pub enum RestoreError {
         cause: io::Error,
     },
     /// Another command changes the machine.
-    #[error("another `fairground validate` is changing this machine: it holds {0}")]
+    #[error("another `fairground` command is changing this machine: it holds {0}")]
     #[diagnostic(help("wait for it, or end it: it restores what it has changed"))]
     Busy(String),
     /// A file that is no record.
@@ -89,7 +89,9 @@ pub enum RestoreError {
     },
     /// Something could not be taken back; the record stays.
     #[error("not restored: {0}")]
-    #[diagnostic(help("the record stays; `fairground validate --restore` tries again"))]
+    #[diagnostic(help(
+        "the record stays; `fairground validate --restore` and `fairground machine measure --restore` try again"
+    ))]
     Left(String),
 }
 
@@ -227,6 +229,20 @@ impl Changes<'_> {
     fn write(&mut self, path: &Path, value: &str, undo: &str) -> Result<(), RestoreError> {
         self.note(Undo::Write { path: path.into(), value: undo.into() })?;
         write_to(path, value).map_err(|e| RestoreError::file("write", path, e))
+    }
+
+    /// Writes `value` to a file that shows what was last written to it, as files of sysfs do. Before the first write what it shows is
+    /// recorded: that is written back at the end, however often the file was written.
+    ///
+    /// # Errors
+    /// If there is no such file, or the kernel refuses the value.
+    pub fn set(&mut self, path: &Path, value: &str) -> Result<(), RestoreError> {
+        let is_noted = |undo: &Undo| matches!(undo, Undo::Write { path: noted, .. } if noted == path);
+        if self.undos.iter().any(is_noted) {
+            return write_to(path, value).map_err(|e| RestoreError::file("write", path, e));
+        }
+        let was = std::fs::read_to_string(path).map_err(|e| RestoreError::file("read", path, e))?;
+        self.write(path, value, was.trim())
     }
 
     /// Makes a cgroup and writes its files.
@@ -519,6 +535,35 @@ mod tests {
         assert_eq!(text(&dir, "cg/box/cpuset.cpus"), "0-1");
         assert!(!keeper.has_left());
         assert!(keeper.restore().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_written_often_gets_back_what_it_had_first() {
+        let (dir, host) = machine();
+        let keeper = Keeper::hold(&dir.path().join("state"), &host).unwrap();
+        let mut changes = keeper.begin().unwrap();
+        for value in ["1", "2", "3"] {
+            changes.set(&dir.path().join(SLICE), value).unwrap();
+        }
+        assert_eq!(text(&dir, SLICE), "3");
+        let lines = std::fs::read_to_string(keeper.record()).unwrap().lines().count();
+        assert_eq!(lines, 2, "a head, and one change");
+        changes.undo().unwrap();
+        assert_eq!(text(&dir, SLICE), "2800000");
+    }
+
+    /// The kernel lets nobody write `/proc/version`.
+    #[test]
+    fn a_refused_write_is_an_error_that_names_the_file() {
+        let (dir, host) = machine();
+        let keeper = Keeper::hold(&dir.path().join("state"), &host).unwrap();
+        let mut changes = keeper.begin().unwrap();
+        let refused = dir.path().join("refused");
+        std::os::unix::fs::symlink("/proc/version", &refused).unwrap();
+        let error = changes.set(&refused, "1").unwrap_err().to_string();
+        assert!(error.contains("cannot write") && error.contains("refused"), "{error}");
+        let error = changes.set(&dir.path().join("missing"), "1").unwrap_err().to_string();
+        assert!(error.contains("cannot read") && error.contains("missing"), "{error}");
     }
 
     #[test]

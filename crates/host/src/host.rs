@@ -9,10 +9,25 @@ use std::path::{Path, PathBuf};
 use fairground_machine::CpuMask;
 use fairground_workload::TaskGroup;
 
-use crate::matrix::{Side, SystemSetting};
-
 /// Directory of the scheduler's knobs within debugfs.
 const DEBUGFS: &str = "sys/kernel/debug/sched";
+
+/// A setting of the whole machine, which other programs feel too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SystemSetting {
+    /// These CPUs are offline.
+    Offline(CpuMask),
+    /// Whether each session is a group of tasks (the sysctl `sched_autogroup_enabled`).
+    Autogroup(bool),
+    /// A file of debugfs below `sched`, what is written to it, and, of a file that shows more than its value, what
+    /// restores a value (see [`debugfs_undo`]).
+    Debugfs {
+        /// Name of the file: `base_slice_ns`.
+        file: &'static str,
+        /// What is written.
+        value: &'static str,
+    },
+}
 
 /// Version of the interface of a cgroup hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +81,15 @@ impl Host {
     /// A path on it.
     pub fn path(&self, below_root: &str) -> PathBuf {
         self.root.join(below_root)
+    }
+
+    /// The numbers `N` of all entries `STEMN` of a directory, rising.
+    pub fn numbered(&self, below_root: &str, stem: &str) -> Vec<u32> {
+        let entries = std::fs::read_dir(self.path(below_root)).into_iter().flatten().flatten();
+        let mut numbers: Vec<u32> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(stem)?.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
     }
 
     /// The file by which a CPU goes offline.
@@ -141,10 +165,10 @@ impl Host {
         notes
     }
 
-    /// Why a side cannot be played here; `None` if nothing is known that keeps it.
-    pub fn refusal(&self, side: &Side) -> Option<String> {
-        side.system.iter().find_map(|setting| self.refused(setting)).or_else(|| {
-            let mut hierarchies = side.workload.groups.iter().flat_map(|group| self.wanted(group));
+    /// Why these settings cannot be made here, or these groups; `None` if nothing is known that keeps them.
+    pub fn refusal(&self, system: &[SystemSetting], groups: &[TaskGroup]) -> Option<String> {
+        system.iter().find_map(|setting| self.refused(setting)).or_else(|| {
+            let mut hierarchies = groups.iter().flat_map(|group| self.wanted(group));
             hierarchies.find_map(|hierarchy| hierarchy.as_ref().err().cloned())
         })
     }
@@ -337,6 +361,11 @@ pub fn debugfs_undo(file: &str, text: &str, value: &str) -> Option<String> {
     }
 }
 
+/// The whole number that a file has; `None` if it cannot be read, or has another text.
+pub fn number(path: &Path) -> Option<u64> {
+    read(path)?.trim().parse().ok()
+}
+
 /// The text of a file; `None` if it cannot be read.
 pub fn read(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
@@ -351,7 +380,7 @@ fn gunzipped(path: &Path) -> Option<String> {
 
 /// Whether this user may write it. Nobody writes a file without that mode, root neither; in directories root may, of cgroups
 /// in those of mode 555.
-fn is_writable(path: &Path) -> bool {
+pub fn is_writable(path: &Path) -> bool {
     let is_meant = path.metadata().is_ok_and(|m| m.is_dir() || m.mode() & 0o222 != 0);
     is_meant && nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
 }
@@ -421,9 +450,7 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_said_by_name() {
         let dir = laid_out(&[("sys/kernel/debug/sched/base_slice_ns", "2800000\n")]);
-        let workload = fairground_workload::Workload::builtin("sched-pipe", &fairground_machine::Machine::symmetric(2));
-        let side = |setting| Side { system: vec![setting], ..Side::from(workload.as_ref().unwrap().0.clone()) };
-        let refusal = |system, setting| Host::new(dir.path(), system).refusal(&side(setting));
+        let refusal = |system, setting| Host::new(dir.path(), system).refusal(&[setting], &[]);
         let slice = SystemSetting::Debugfs { file: "base_slice_ns", value: "1" };
         assert!(refusal(false, slice.clone()).unwrap().contains("--system"));
         assert_eq!(refusal(true, slice), None);
@@ -431,9 +458,8 @@ mod tests {
         assert!(refusal(true, preempt).unwrap().contains("there is no"));
         let offline = SystemSetting::Offline(CpuMask::single(1));
         assert!(refusal(true, offline).unwrap().contains("cpu1/online"));
-        let mut grouped = side(SystemSetting::Offline(CpuMask::EMPTY));
-        grouped.workload.groups.push(group(&[("cpu.weight", "100")], None));
-        assert_eq!(Host::new(dir.path(), true).refusal(&grouped).as_deref(), Some("cgroups: none are mounted"));
+        let groups = [group(&[("cpu.weight", "100")], None)];
+        assert_eq!(Host::new(dir.path(), true).refusal(&[], &groups).as_deref(), Some("cgroups: none are mounted"));
     }
 
     #[test]
