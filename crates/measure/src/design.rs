@@ -8,8 +8,8 @@
 //! Where two threads take turns on one CPU they are of SCHED_BATCH, which no wakeup preempts: the thread that wakes goes on
 //! until it sleeps, in every release. Between CPUs each workload is there twice. Alone, CPUs fall idle between two messages.
 //! Beside a thread of SCHED_IDLE on each CPU, which computes and is preempted at once by whatever wakes, they never do. The
-//! difference is what leaving the idle state takes. Alone they are part of the design only where no governor chooses
-//! among idle states: it would choose here and in the simulation, and not always alike.
+//! difference is what leaving the idle state takes. Where a governor chooses among idle states, it would choose here and in the
+//! simulation, and not always alike. There they are alone only with one state at a time, all others disabled (`idle.rs`), if that can be.
 //!
 //! What lines of messages cost is a part of what is left if a message is passed alone. So there are bursts, too: many messages each
 //! way between two semaphores' turns.
@@ -24,6 +24,7 @@ use fairground_workload::{
     Workload,
 };
 
+use crate::idle::Choice;
 use crate::param::idles_by_itself;
 use crate::probe::Probe;
 use crate::Param;
@@ -84,6 +85,8 @@ pub struct Play {
     pub pause_ns: u64,
     /// Whether its CPUs fall idle in between.
     pub idles: bool,
+    /// The one idle state that they may fall into; `None`: whichever.
+    pub choice: Option<Choice>,
 }
 
 /// A thread of a workload.
@@ -280,13 +283,13 @@ impl Design {
         let (rows, bodies): (Vec<&str>, Vec<Vec<Op>>) = parts.into_iter().unzip();
         let first =
             Thread { name: "first", policy: Policy::Batch, cpu: self.here, process: 0, role: Role::Measures(bodies) };
-        let how = How::Workload(Play { threads: vec![first], objects, batch, steps, pause_ns: 0, idles: false });
+        let how = How::Workload(Play { threads: vec![first], objects, batch, steps, ..Play::default() });
         self.add(name, how, &rows, false);
     }
 
     /// Two threads in turns: an operation is what both do, of which each has `steps`.
     fn pair(&mut self, name: &str, objects: Vec<Object>, threads: Vec<Thread>, steps: u64, is_whole: bool) {
-        let how = How::Workload(Play { threads, objects, batch: None, steps: vec![steps], pause_ns: 0, idles: false });
+        let how = How::Workload(Play { threads, objects, steps: vec![steps], ..Play::default() });
         self.add(name, how, &[name], is_whole);
     }
 
@@ -421,19 +424,39 @@ impl Design {
             sleeps.push((format!("sleep of {} us beyond its time, CPU idle", sleep_ns / 1000), sleep_ns, false));
         }
         for (name, sleep_ns, is_beside) in sleeps {
-            let body = vec![Op::Sleep(Amount::fixed(sleep_ns))];
-            let role = Role::Measures(vec![body]);
-            let mut threads = vec![Thread { name: "first", policy: Policy::Batch, cpu: self.here, process: 0, role }];
-            threads.extend(is_beside.then(|| beside(self.here)));
-            let play = Play {
-                threads,
-                objects: Vec::new(),
-                batch: None,
-                steps: vec![2],
-                pause_ns: sleep_ns,
-                idles: !is_beside,
-            };
-            self.add(&name, How::Workload(play), &[&name], false);
+            self.sleep(&name, sleep_ns, is_beside, None);
+        }
+    }
+
+    fn sleep(&mut self, name: &str, sleep_ns: u64, is_beside: bool, choice: Option<Choice>) {
+        let body = vec![Op::Sleep(Amount::fixed(sleep_ns))];
+        let role = Role::Measures(vec![body]);
+        let mut threads = vec![Thread { name: "first", policy: Policy::Batch, cpu: self.here, process: 0, role }];
+        threads.extend(is_beside.then(|| beside(self.here)));
+        let play = Play { threads, steps: vec![2], pause_ns: sleep_ns, idles: !is_beside, choice, ..Play::default() };
+        self.add(name, How::Workload(play), &[name], false);
+    }
+
+    /// Sleeps into one idle state, and messages to CPUs that are in it.
+    fn one_state(&mut self, machine: &Machine, there: &[(Distance, CpuId)], choice: &Choice) {
+        let state = &machine.cpu_types[choice.cpu_type].idle_states[choice.state];
+        let sleep_ns = (state.target_residency_ns / 3 * 4).max(SLEEP_NS);
+        let name = format!("sleep of {} us beyond its time, CPU idle in {}", sleep_ns / 1000, state.name);
+        let alone = Choice { cpus: vec![self.here], ..choice.clone() };
+        self.sleep(&name, sleep_ns, false, Some(alone));
+        // A wake during the entry waits for its end, of which the file has no more than an estimate: no messages to deep states.
+        if state.target_residency_ns > SLEEP_NS {
+            return;
+        }
+        for (distance, other) in there.iter().filter(|(_, other)| choice.cpus.contains(other)) {
+            for channel in [Channel::Pipe, Channel::Semaphore, Channel::Socket] {
+                let (how, far, name) = (channel.name(), distance.name(), &state.name);
+                let name = format!("{how} ping-pong, {far}, CPUs idle in {name}");
+                self.ping_pong(&name, channel, *other, false, false, false);
+                if let Some(Trial { how: How::Workload(play), .. }) = self.trials.last_mut() {
+                    play.choice = Some(Choice { cpus: vec![self.here, *other], ..choice.clone() });
+                }
+            }
         }
     }
 
@@ -494,8 +517,8 @@ impl Design {
     }
 }
 
-/// The trials for these places of a machine.
-pub fn design(machine: &Machine, places: &Places) -> Vec<Trial> {
+/// The trials for these places of a machine, with these idle states one at a time.
+pub fn design(machine: &Machine, places: &Places, choices: &[Choice]) -> Vec<Trial> {
     let mut design = Design { here: places.here, trials: Vec::new() };
     let by_itself = |cpu: CpuId| idles_by_itself(machine.type_of(cpu));
     design.add("system call", How::Probe(Probe::Call { cpu: places.here }, call()), &["system call"], false);
@@ -505,6 +528,9 @@ pub fn design(machine: &Machine, places: &Places) -> Vec<Trial> {
     design.sleeps(by_itself(places.here).then(|| machine.idle_states(places.here)));
     for (distance, other) in &places.there {
         design.across(*distance, *other, by_itself(places.here) && by_itself(*other));
+    }
+    for choice in choices {
+        design.one_state(machine, &places.there, choice);
     }
     if let Some(caches) = &machine.caches {
         design.refills(machine, caches, &places.there);
@@ -518,8 +544,7 @@ pub(crate) const EMPTY_STEPS: u64 = 8;
 /// A workload whose first series is batches of nothing, the second batches of `n` rounds of eight steps that do nothing:
 /// what the clock, and each step of a program, cost where a program is interpreted. It is not to be simulated.
 pub(crate) fn interpreter(here: CpuId, batches: u64, n: u64) -> Workload {
-    let play =
-        Play { threads: Vec::new(), objects: Vec::new(), batch: None, steps: vec![0, 0], pause_ns: 0, idles: false };
+    let play = Play { steps: vec![0, 0], ..Play::default() };
     let mut p = ProgramBuilder::new();
     p.op(Op::Mark(Mark::Begin));
     p.repeat(Some(batches), |p| {
@@ -550,7 +575,7 @@ mod tests {
     use super::*;
 
     fn trials_here(machine: &Machine) -> Vec<Trial> {
-        design(machine, &Places::choose(machine, &machine.all_cpus()).unwrap())
+        design(machine, &Places::choose(machine, &machine.all_cpus()).unwrap(), &[])
     }
 
     #[test]

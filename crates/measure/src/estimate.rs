@@ -319,15 +319,17 @@ pub fn estimate<E>(
     Ok(Estimate { machine: taken, figures, rows, rules, misfit: fit.misfit })
 }
 
-/// The figures that some trial may pay, and those that probes measure.
+/// The figures that some trial may pay, those that probes measure, and the wakes of idle states that are chosen one at a time.
 fn params(machine: &Machine, trials: &[(Trial, Vec<Series>)]) -> Vec<Param> {
     let mut params = Param::paid_on(machine);
     for (trial, _) in trials {
-        if let How::Probe(_, param) = &trial.how {
-            if !params.contains(param) {
-                params.push(*param);
+        let also = match &trial.how {
+            How::Probe(_, param) => Some(*param),
+            How::Workload(play) => {
+                play.choice.as_ref().map(|choice| Param::Wake { cpu_type: choice.cpu_type, state: choice.state })
             }
-        }
+        };
+        params.extend(also.filter(|param| !params.contains(param)));
     }
     params
 }
@@ -789,7 +791,7 @@ mod tests {
         machine.restate_figures();
         let sched = Features::parse("fair:v6.18").unwrap();
         let places = Places::choose(&machine, &machine.all_cpus()).unwrap();
-        let design = design(&machine, &places);
+        let design = design(&machine, &places, &[]);
         let mut real = machine.clone();
         let factors = [0.5, 1.3, 0.8, 1.9, 0.7, 1.1, 1.6, 0.6, 2.2, 0.9, 1.4];
         for (i, param) in Param::paid_on(&machine).into_iter().enumerate() {

@@ -13,16 +13,19 @@
 //! |---|---|
 //! | `design` | the workloads, and the CPUs on which they run |
 //! | `probe` | what no workload can say: a null system call, lines, refills |
+//! | `knobs`, `idle` | what is changed on this machine meanwhile; idle states one at a time |
 //! | `wakes` | how single wakes of an idle CPU scatter |
 //! | `smt` | what a core does with several busy threads |
 //! | `real`, `simulate` | the time of an operation here, and as simulated |
 //! | `estimate`, `nnls` | from times to figures, with their spreads |
 //! | `param` | the figures as parts of a machine and of its file |
 //!
-//! It needs no root. What a machine does not let it measure is said by name, and the rest goes on.
+//! It needs no root. What a machine does not let it measure is said by name, and the rest goes on. What root lets it change it restores.
 
 mod design;
 mod estimate;
+mod idle;
+mod knobs;
 mod nnls;
 mod param;
 mod probe;
@@ -35,11 +38,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use fairground_fair::Features;
+use fairground_host::{Host, Keeper, RestoreError};
 use fairground_machine::{CpuMask, Distance, Machine, NewFigure, NewValue, Source, SourceClass};
 use fairground_play::CpuTimes;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use idle::IdleStates;
+use knobs::Knobs;
 use smt::Smt;
 use wakes::Wakes;
 
@@ -81,6 +87,10 @@ pub enum MeasureError {
         /// What the player or the simulator says.
         cause: String,
     },
+    /// Something that was changed on this machine could not be restored.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Restore(#[from] RestoreError),
     /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
@@ -95,6 +105,10 @@ pub struct MeasureOptions<'a> {
     pub budget: Duration,
     /// Release of the running kernel; trials are simulated by the preset nearest to it.
     pub kernel: &'a str,
+    /// This machine, whose settings are changed where its user may.
+    pub host: &'a Host,
+    /// The place of the record of what is to be restored; or why there is none, and nothing is changed.
+    pub keeper: Result<&'a Keeper, &'a str>,
     /// Ends the measurement when it becomes true.
     pub stop: &'a AtomicBool,
     /// Is told the number of each round that is done.
@@ -158,7 +172,8 @@ pub fn check_arrangement(machine: &Machine, here: &Machine, name: &str) -> Resul
 /// Measures this machine, which `machine` describes, on the CPUs `allowed`.
 ///
 /// # Errors
-/// If nothing can be played or simulated, or if it is interrupted.
+/// If nothing can be played or simulated, if it is interrupted, or if what was changed on this machine cannot be restored. Whatever the
+/// error, what can be restored is.
 pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -> Result<Measurement, MeasureError> {
     let no_cpu = || MeasureError::NoCpu { name: machine.name.clone(), allowed: allowed.to_string() };
     let places = Places::choose(machine, allowed).ok_or_else(no_cpu)?;
@@ -167,7 +182,10 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
         Features::parse(&sched).map_err(|e| MeasureError::Simulation { trial: sched.clone(), cause: e.to_string() })?;
     let begin = Instant::now();
     let before = CpuTimes::read();
-    let mut real = real::Real::prepare(design::design(machine, &places), places.here, allowed, options.stop)?;
+    let knobs = Knobs::new(options.host, options.keeper);
+    let (states, choices, unchosen) = IdleStates::find(&knobs, machine, &places);
+    let trials = design::design(machine, &places, &choices);
+    let mut real = real::Real::prepare(trials, states, places.here, allowed, options.stop)?;
     let mut wakes = Wakes::prepare(machine, &places);
     let mut smt = Smt::prepare(machine, allowed);
     let (mut failure, mut smt_failure) = (None, None);
@@ -182,8 +200,12 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let took = begin.elapsed();
     let times = before.zip(CpuTimes::read()).map(|(before, after)| after.since(before));
     let others_pct = times.as_ref().map_or(0.0, |times| others_pct(times, real.cpu_ns));
+    let (mut trials, switches, overhead_ns) = (real.results(), real.switches(), real.overhead());
+    let mut missing = real.missing;
+    missing.extend(unchosen);
+    // Before the long arithmetic: nothing of it needs the machine.
+    knobs.undo()?;
     let mut notes = Vec::new();
-    let mut trials = real.results();
     if others_pct > OTHERS_IDLE_PCT {
         trials.retain(|(trial, _)| !matches!(&trial.how, design::How::Workload(play) if play.idles));
         notes.push(format!("not measured: CPUs that fall idle, and throughput of threads of a core, as others took {others_pct:.0} % of the CPUs' time"));
@@ -193,7 +215,7 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
         notes.push(format!("not measured: how wakes of idle CPUs scatter: {error}"));
         wakes = None;
     }
-    notes.extend(smt.missing.iter().map(|missing| format!("not measured: {missing}")));
+    missing.append(&mut smt.missing);
     let smt = match smt_failure {
         None if others_pct <= OTHERS_IDLE_PCT => smt.figures(machine),
         None => Vec::new(),
@@ -204,7 +226,7 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     };
     let predict = |machine: &Machine| {
         let all = trials.iter().map(|(trial, _)| simulate::predict(machine, &features, trial));
-        Ok(all.collect::<Result<Vec<_>, MeasureError>>()?.concat())
+        Ok::<_, MeasureError>(all.collect::<Result<Vec<_>, MeasureError>>()?.concat())
     };
     let estimate = estimate::estimate(machine, &trials, predict)?;
     let wakes = wakes.map_or_else(Vec::new, |wakes| wakes.figures(machine));
@@ -219,10 +241,10 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
         notes.push(format!("{rounds} of {asked} rounds were done in {budget} s: --budget S gives it more time"));
     }
     notes.extend(unmeasured(machine, &places));
-    notes.extend(real.missing.iter().map(|missing| format!("not measured: {missing}")));
+    notes.extend(missing.iter().map(|missing| format!("not measured: {missing}")));
     notes.extend(times.iter().flat_map(|times| busy(times, others_pct)));
-    notes.extend(other_ways(&real.switches(), machine, &features, &trials)?);
-    Ok(Measurement { estimate, wakes, smt, places, sched, rounds, took, overhead_ns: real.overhead(), notes })
+    notes.extend(other_ways(&switches, machine, &features, &trials)?);
+    Ok(Measurement { estimate, wakes, smt, places, sched, rounds, took, overhead_ns, notes })
 }
 
 /// What this machine, or this user, does not let be measured.
@@ -236,13 +258,6 @@ fn unmeasured(machine: &Machine, places: &Places) -> Vec<String> {
         let (far, here) = (far.join(", "), places.here);
         notes.push(format!(
             "not measured: the distances {far}, at which CPU {here} has no CPU that the command may use"
-        ));
-    }
-    let states = machine.idle_states(places.here).len();
-    if !param::idles_by_itself(machine.type_of(places.here)) {
-        notes.push(format!(
-            "not measured: leaving the {states} idle states of CPU {}, among which the governor chooses",
-            places.here
         ));
     }
     let unsteady = (std::iter::once(places.here).chain(places.there.iter().map(|(_, cpu)| *cpu)))

@@ -25,7 +25,7 @@ pub enum Param {
     Cache(usize),
     /// `refill.memory_kib.DISTANCE`.
     Memory(Distance),
-    /// `wake` of an idle state of a core type whose states no governor chooses among.
+    /// `wake` of an idle state.
     Wake {
         /// Index of the core type.
         cpu_type: usize,
@@ -43,7 +43,8 @@ impl Param {
     /// The figures that workloads of `machine` may pay, in the order of its file: those of processes and switches that no
     /// workload of ours has (`migrate`, `balance`) are among them, and will be seen to have no effect.
     ///
-    /// Of a core type with a governor and several idle states none is: which of them a CPU takes, the governor decides.
+    /// Of a core type with a governor and several idle states none is, as the governor decides which of them a CPU takes: where
+    /// trials have one state at a time, they add its wake.
     pub fn paid_on(machine: &Machine) -> Vec<Param> {
         let mut params: Vec<Param> = SoftCost::variants().map(Param::Soft).collect();
         let apart = || machine.distances().into_iter().filter(|distance| *distance != Distance::Same);

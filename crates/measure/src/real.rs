@@ -8,6 +8,7 @@ use fairground_play::{CannotPlay, Ended, Player, Round, RoundOptions};
 
 use crate::design::{How, Play, Trial, EMPTY_STEPS};
 use crate::estimate::Series;
+use crate::idle::IdleStates;
 use crate::probe::Probe;
 use crate::MeasureError;
 
@@ -42,7 +43,8 @@ struct Ready {
 }
 
 /// What was measured, and what could not be.
-pub struct Real {
+pub struct Real<'k, 'a> {
+    states: IdleStates<'k, 'a>,
     ready: Vec<Ready>,
     interpreter: Player,
     /// Time of a batch of nothing, and of a step, ns, by round.
@@ -55,20 +57,22 @@ pub struct Real {
     pub cpu_ns: u64,
 }
 
-impl Real {
+impl<'k, 'a> Real<'k, 'a> {
     /// Prepares the trials: each is played once, to learn how many operations make a batch.
     ///
     /// # Errors
     /// If nothing can be played at all, or `stop` is set.
     pub fn prepare(
         trials: Vec<Trial>,
+        states: IdleStates<'k, 'a>,
         here: CpuId,
         allowed: &CpuMask,
         stop: &AtomicBool,
-    ) -> Result<Real, MeasureError> {
+    ) -> Result<Self, MeasureError> {
         let interpreter = Player::new(crate::design::interpreter(here, BATCHES, EMPTY_ROUNDS), allowed, here, false)
             .map_err(|error| MeasureError::NothingPlays(error.to_string()))?;
         let mut real = Real {
+            states,
             ready: Vec::new(),
             interpreter,
             empty: Vec::new(),
@@ -104,7 +108,7 @@ impl Real {
                     Some(n) => n,
                     None => {
                         let player = self.player(trial, play, PILOT_BATCHES, PILOT_OPERATIONS)?;
-                        let round = self.round(&player, stop)?;
+                        let round = self.round(play, &player, PILOT_BATCHES * PILOT_OPERATIONS, stop)?;
                         let ns = batch_ns(&round, 0) / PILOT_OPERATIONS as f64;
                         (BATCH_NS / ns.max(1.0)).clamp(1.0, OPERATIONS_MAX) as u64
                     }
@@ -124,8 +128,8 @@ impl Real {
         })
     }
 
-    fn round(&mut self, player: &Player, stop: &AtomicBool) -> Result<Round, Trouble> {
-        let round = play(player, stop)?;
+    fn round(&mut self, of: &Play, player: &Player, sleeps: u64, stop: &AtomicBool) -> Result<Round, Trouble> {
+        let round = play_in_state(&self.states, of, player, sleeps, stop)?;
         self.cpu_ns += round.cpu_ns;
         Ok(round)
     }
@@ -174,8 +178,8 @@ impl Real {
                 ready.rounds[0].push(reading.ns);
                 ready.spread = ready.spread.max(reading.spread);
             }
-            (How::Workload(_), Some((player, n))) => {
-                let round = play(player, stop)?;
+            (How::Workload(of), Some((player, n))) => {
+                let round = play_in_state(&self.states, of, player, BATCHES * n, stop)?;
                 for (series, rounds) in ready.rounds.iter_mut().enumerate() {
                     rounds.push(batch_ns(&round, series) / *n as f64);
                 }
@@ -241,6 +245,24 @@ fn play(player: &Player, stop: &AtomicBool) -> Result<Round, Trouble> {
     }
 }
 
+/// Plays it with one idle state alone, if it is to have that, and checks that its CPUs were in it: each sleeps `sleeps` times.
+fn play_in_state(
+    states: &IdleStates,
+    of: &Play,
+    player: &Player,
+    sleeps: u64,
+    stop: &AtomicBool,
+) -> Result<Round, Trouble> {
+    let Some(choice) = &of.choice else { return play(player, stop) };
+    let chosen = states.choose(choice).and_then(|()| states.uses(choice));
+    let round = chosen.map_err(Trouble::Missing).and_then(|before| Ok((before, play(player, stop)?)));
+    let after = states.uses(choice);
+    states.release(choice).map_err(Trouble::Missing)?;
+    let (before, round) = round?;
+    let is_entered = after.and_then(|after| states.check(choice, &before, &after, sleeps));
+    is_entered.map(|()| round).map_err(Trouble::Missing)
+}
+
 fn measure(probe: &Probe, stop: &AtomicBool) -> Result<crate::probe::Reading, Trouble> {
     if stop.load(Ordering::Relaxed) {
         return Err(Trouble::Interrupted);
@@ -266,6 +288,8 @@ mod tests {
 
     use super::*;
     use crate::design::{design, Places};
+    use crate::knobs::testing::Laid;
+    use crate::knobs::Knobs;
 
     /// A workload, a probe, and a probe that needs more memory than there is: what they measure, never how much.
     #[test]
@@ -275,14 +299,17 @@ mod tests {
         let machine = Machine::symmetric(here as usize + 1);
         let places = Places::choose(&machine, &allowed).unwrap();
         let names = ["system call", "own pipe, 1024 B", "yield, alone"];
-        let mut trials = design(&machine, &places);
+        let mut trials = design(&machine, &places, &[]);
         trials.retain(|trial| names.contains(&&*trial.name));
         let mut vast = trials[0].clone();
         vast.name = "vast".into();
         vast.how = How::Probe(Probe::Walk { cpu: here, kib: u32::MAX }, crate::Param::Cache(0));
         trials.push(vast);
         let stop = AtomicBool::new(false);
-        let mut real = Real::prepare(trials, here, &allowed, &stop).unwrap();
+        let laid = Laid::out(&[]);
+        let knobs = Knobs::new(&laid.host, Ok(&laid.keeper));
+        let (states, ..) = IdleStates::find(&knobs, &machine, &places);
+        let mut real = Real::prepare(trials, states, here, &allowed, &stop).unwrap();
         real.play_round(0, &stop).unwrap();
         real.play_round(1, &stop).unwrap();
         let results = real.results();
@@ -295,5 +322,36 @@ mod tests {
         assert!(real.overhead()[1] > 0.0);
         stop.store(true, Ordering::Relaxed);
         assert!(matches!(real.play_round(2, &stop), Err(MeasureError::Interrupted)));
+    }
+
+    /// Files of a temporary directory, which no kernel counts in: the state is not entered, and nothing stays disabled.
+    #[test]
+    fn a_state_that_is_not_entered_is_named_and_all_states_are_enabled_again() {
+        let allowed = fairground_play::affinity().unwrap();
+        let here = allowed.first().unwrap();
+        let mut machine = Machine::symmetric(here as usize + 1);
+        let first = machine.cpu_types[0].idle_states[0].clone();
+        machine.cpu_types[0].idle_states.push(fairground_machine::IdleState { name: "deep".into(), ..first.clone() });
+        let dir = format!("sys/devices/system/cpu/cpu{here}/cpuidle");
+        let file = |state: usize, file: &str| format!("{dir}/state{state}/{file}");
+        let files: Vec<(String, &str)> = [first.name.as_str(), "deep"]
+            .into_iter()
+            .enumerate()
+            .flat_map(|(k, name)| [(file(k, "name"), name), (file(k, "disable"), "0"), (file(k, "usage"), "7")])
+            .collect();
+        let laid = Laid::out(&files.iter().map(|(path, text)| (&**path, *text)).collect::<Vec<_>>());
+        let knobs = Knobs::new(&laid.host, Ok(&laid.keeper));
+        let places = Places { here, there: Vec::new() };
+        let (states, choices, _) = IdleStates::find(&knobs, &machine, &places);
+        let mut trials = design(&machine, &places, &choices);
+        trials.retain(|trial| trial.name.ends_with("idle in deep"));
+        let stop = AtomicBool::new(false);
+        let real = Real::prepare(trials, states, here, &allowed, &stop).unwrap();
+        assert!(real.missing.len() == 1 && real.missing[0].contains("sleeps 0 were in deep"), "{:?}", real.missing);
+        drop(real);
+        assert_eq!(laid.text(&file(0, "disable")), "0", "before the end already");
+        assert!(laid.record().exists());
+        knobs.undo().unwrap();
+        assert!(!laid.record().exists());
     }
 }

@@ -44,6 +44,10 @@ pub fn run(machine: &Machine, sched: &Features, name: &str, play: &Play) -> Resu
     // Each step at its price: what prices scatter by is no price.
     let mut exact = machine.clone();
     exact.costs.jitter = 0.0;
+    if let Some(choice) = &play.choice {
+        let states = &mut exact.cpu_types[choice.cpu_type].idle_states;
+        *states = vec![states[choice.state].clone()];
+    }
     let machine = Arc::new(exact);
     let failed = |cause: SimError| MeasureError::Simulation { trial: name.into(), cause: cause.to_string() };
     let fair = Fair::new(Arc::clone(&machine), sched.clone(), Options::default());
@@ -126,7 +130,7 @@ mod tests {
     fn an_operation_takes_the_sum_of_what_it_pays() {
         let machine = Machine::symmetric(2);
         let sched = Features::newest();
-        let trials = design(&machine, &Places::choose(&machine, &machine.all_cpus()).unwrap());
+        let trials = design(&machine, &Places::choose(&machine, &machine.all_cpus()).unwrap(), &[]);
         let predicted = |name: &str| {
             let trial = trials.iter().find(|trial| trial.name == name).unwrap();
             predict(&machine, &sched, trial).unwrap()[0]
@@ -146,7 +150,7 @@ mod tests {
     fn threads_take_turns() {
         let machine = Machine::symmetric(2);
         let places = Places::choose(&machine, &machine.all_cpus()).unwrap();
-        for trial in design(&machine, &places) {
+        for trial in design(&machine, &places, &[]) {
             if let How::Workload(play) = &trial.how {
                 if trial.name.contains("ping-pong, threads") || trial.name.contains("ping-pong, processes") {
                     let run = run(&machine, &Features::newest(), &trial.name, play).unwrap();

@@ -202,7 +202,7 @@ impl Bench {
 }
 
 /// A step of a generator that needs the one before.
-fn step(x: &mut u64) -> u64 {
+pub(crate) fn step(x: &mut u64) -> u64 {
     *x ^= *x << 13;
     *x ^= *x >> 7;
     *x ^= *x << 17;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use fairground_host::{Host, Keeper};
 use fairground_lab::tables::number;
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
 use fairground_measure::{
@@ -19,9 +20,10 @@ use crate::commands::calibrate::NotAFile;
 use crate::commands::play::kernel;
 use crate::commands::run::RunFormat;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, print_beside, stop_on_interrupt, OutputFile};
+use crate::output::{complain, print, print_beside, OutputFile};
 use crate::progress::Progress;
 use crate::provenance::made_by;
+use crate::restore::{hold, restore, restore_left, stoppable};
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-measure-1";
@@ -44,6 +46,12 @@ pub struct Measure {
     /// Write the measured figures into FILE, its other text stays
     #[arg(long, requires = "machine", conflicts_with = "output")]
     write: bool,
+    /// Change nothing on this machine: what only root can set, and is restored, is not measured
+    #[arg(long)]
+    no_change: bool,
+    /// Restore what a command that was killed has changed on this machine, and do nothing else
+    #[arg(long, exclusive = true)]
+    restore: bool,
     /// How to print the figures
     #[arg(long, value_enum, default_value_t)]
     format: RunFormat,
@@ -51,6 +59,9 @@ pub struct Measure {
 
 impl Measure {
     pub fn run(self) -> Result<End, Failure> {
+        if self.restore {
+            return restore();
+        }
         let spec = self.machine.as_deref().map(MachineSpec::parse);
         let file = spec.as_ref().and_then(MachineSpec::file);
         if let (true, None, Some(name)) = (self.write, file, &self.machine) {
@@ -61,6 +72,8 @@ impl Measure {
             (None, Some(file)) if self.write => Some(OutputFile::create(file)?),
             _ => None,
         };
+        // First of all: what a killed command left, idle states that are disabled say, would be captured.
+        let keeper = self.keeper()?;
         let allowed = fairground_play::affinity().map_err(run_failed)?;
         let options =
             CaptureOptions { from: PathBuf::from("/sys"), debugfs: None, name: "captured".into(), like: None };
@@ -80,17 +93,20 @@ impl Measure {
                 (name.clone(), text, machine)
             }
         };
-        let (kernel, stop, progress) = (kernel(), stop_on_interrupt(), Progress::endless());
+        let (kernel, stop, progress) = (kernel(), stoppable()?, Progress::endless());
+        let host = Host::new(Path::new("/"), true);
         let options = MeasureOptions {
             rounds: self.rounds as usize,
             budget: Duration::from_secs(self.budget),
             kernel: &kernel,
+            host: &host,
+            keeper: keeper.as_ref().map_err(String::as_str),
             stop: &stop,
             tell: &|_| progress.step(),
         };
         let measurement = measure(&machine, &allowed, &options).map_err(|error| match error {
             MeasureError::Interrupted => Failure::Interrupted("interrupted; nothing was written".into()),
-            MeasureError::OtherMachine { .. } | MeasureError::NoCpu { .. } => error.into(),
+            MeasureError::OtherMachine { .. } | MeasureError::NoCpu { .. } | MeasureError::Restore(_) => error.into(),
             _ => run_failed(error),
         })?;
         drop(progress);
@@ -111,6 +127,20 @@ impl Measure {
             }
         }
         Ok(End::Done)
+    }
+}
+
+impl Measure {
+    /// The place of the record of what is to be restored; else why nothing is changed.
+    fn keeper(&self) -> Result<Result<Keeper, String>, Failure> {
+        if self.no_change {
+            return Ok(Err("--no-change".into()));
+        }
+        match hold() {
+            Ok(keeper) => restore_left(&keeper).map(|()| Ok(keeper)),
+            Err(Failure::Run(why) | Failure::Input(why)) => Ok(Err(why.to_string())),
+            Err(interrupted) => Err(interrupted),
+        }
     }
 }
 
