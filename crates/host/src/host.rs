@@ -157,12 +157,16 @@ impl Host {
             notes
                 .push("sched_autogroup_enabled is 1: what else runs competes with a round as other sessions do".into());
         }
+        notes.extend(self.battery_note());
+        notes
+    }
+
+    /// That its clocks may be limited, if it runs on battery.
+    pub fn battery_note(&self) -> Option<String> {
         let supply = std::fs::read_dir(self.path("sys/class/power_supply")).into_iter().flatten().flatten();
         let discharging = |dir: PathBuf| read(&dir.join("status")).is_some_and(|text| text.trim() == "Discharging");
-        if supply.map(|entry| entry.path()).any(discharging) {
-            notes.push("it runs on battery: clocks may be limited".into());
-        }
-        notes
+        let is_discharging = supply.map(|entry| entry.path()).any(discharging);
+        is_discharging.then(|| "it runs on battery: clocks may be limited".into())
     }
 
     /// Why these settings cannot be made here, or these groups; `None` if nothing is known that keeps them.
@@ -460,6 +464,17 @@ mod tests {
         assert!(refusal(true, offline).unwrap().contains("cpu1/online"));
         let groups = [group(&[("cpu.weight", "100")], None)];
         assert_eq!(Host::new(dir.path(), true).refusal(&[], &groups).as_deref(), Some("cgroups: none are mounted"));
+    }
+
+    #[test]
+    fn a_battery_that_is_used_is_noted() {
+        let note = |status: &str| {
+            let dir =
+                laid_out(&[("sys/class/power_supply/BAT0/status", status), ("sys/class/power_supply/AC/online", "0")]);
+            Host::new(dir.path(), false).battery_note()
+        };
+        assert!(note("Discharging\n").is_some_and(|note| note.contains("battery")));
+        assert_eq!((note("Full\n"), note("")), (None, None));
     }
 
     #[test]

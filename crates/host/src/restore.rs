@@ -370,8 +370,11 @@ impl Undo {
     }
 }
 
-/// Writes to a file that exists, in one call.
-fn write_to(path: &Path, value: &str) -> io::Result<()> {
+/// Writes to a file that exists, in one call. Nothing is recorded: this is for values that another, recorded change takes back.
+///
+/// # Errors
+/// If there is no such file, or the kernel refuses the value.
+pub fn write_to(path: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }
 

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use fairground_host::restore::write_to;
 use fairground_host::{is_writable, Changes, Host, Keeper, RestoreError};
 
 /// What may be changed, and what has been.
@@ -45,6 +46,14 @@ impl<'a> Knobs<'a> {
             none => none.insert(self.keeper?.begin().map_err(|error| error.to_string())?),
         };
         changes.set(path, value).map_err(|error| error.to_string())
+    }
+
+    /// Writes `value` to a file whose value lasts only as long as another change does, which is set already and takes it back.
+    ///
+    /// # Errors
+    /// Why it was not written.
+    pub fn put(&self, path: &Path, value: &str) -> Result<(), String> {
+        write_to(path, value).map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 
     /// Restores all that was changed.

@@ -16,13 +16,17 @@
 //! | `knobs`, `idle` | what is changed on this machine meanwhile; idle states one at a time |
 //! | `wakes` | how single wakes of an idle CPU scatter |
 //! | `smt` | what a core does with several busy threads |
+//! | `clocks` | how long a clock takes to change |
+//! | `direct` | these three, round by round |
 //! | `real`, `simulate` | the time of an operation here, and as simulated |
 //! | `estimate`, `nnls` | from times to figures, with their spreads |
 //! | `param` | the figures as parts of a machine and of its file |
 //!
 //! It needs no root. What a machine does not let it measure is said by name, and the rest goes on. What root lets it change it restores.
 
+mod clocks;
 mod design;
+mod direct;
 mod estimate;
 mod idle;
 mod knobs;
@@ -38,17 +42,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use fairground_fair::Features;
-use fairground_host::{Host, Keeper, RestoreError};
+use fairground_host::{read, Host, Keeper, RestoreError};
 use fairground_machine::{CpuMask, Distance, Machine, NewFigure, NewValue, Source, SourceClass};
 use fairground_play::CpuTimes;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use direct::{Direct, DirectFigures};
 use idle::IdleStates;
 use knobs::Knobs;
-use smt::Smt;
-use wakes::Wakes;
 
+pub use clocks::ClockFigure;
 pub use design::Places;
 pub use estimate::{Estimate, FigureEstimate, RowFit, Rule, Standing};
 pub use param::Param;
@@ -127,6 +131,8 @@ pub struct Measurement {
     pub wakes: Vec<WakeFigure>,
     /// Throughput of cores with several busy threads; none where there are no such cores.
     pub smt: Vec<SmtFigure>,
+    /// How long the clock takes to change; none where its speed cannot be set.
+    pub clocks: Vec<ClockFigure>,
     /// The CPUs on which it was measured.
     pub places: Places,
     /// The scheduler that the trials were simulated with.
@@ -186,14 +192,11 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let (states, choices, unchosen) = IdleStates::find(&knobs, machine, &places);
     let trials = design::design(machine, &places, &choices);
     let mut real = real::Real::prepare(trials, states, places.here, allowed, options.stop)?;
-    let mut wakes = Wakes::prepare(machine, &places);
-    let mut smt = Smt::prepare(machine, allowed);
-    let (mut failure, mut smt_failure) = (None, None);
+    let mut direct = Direct::prepare(&knobs, machine, &places, allowed);
     let mut rounds = 0;
     while rounds < options.rounds && (rounds < ROUNDS_MIN || begin.elapsed() < options.budget) {
         real.play_round(rounds, options.stop)?;
-        failure = failure.or_else(|| wakes.as_mut()?.round().err());
-        smt_failure = smt_failure.or_else(|| smt.round().err());
+        direct.round();
         rounds += 1;
         (options.tell)(rounds);
     }
@@ -203,33 +206,20 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let (mut trials, switches, overhead_ns) = (real.results(), real.switches(), real.overhead());
     let mut missing = real.missing;
     missing.extend(unchosen);
+    let DirectFigures { wakes, smt, clocks, missing: others } = direct.figures(machine, others_pct > OTHERS_IDLE_PCT);
+    missing.extend(others);
     // Before the long arithmetic: nothing of it needs the machine.
     knobs.undo()?;
     let mut notes = Vec::new();
     if others_pct > OTHERS_IDLE_PCT {
         trials.retain(|(trial, _)| !matches!(&trial.how, design::How::Workload(play) if play.idles));
         notes.push(format!("not measured: CPUs that fall idle, and throughput of threads of a core, as others took {others_pct:.0} % of the CPUs' time"));
-        wakes = None;
     }
-    if let Some(error) = failure {
-        notes.push(format!("not measured: how wakes of idle CPUs scatter: {error}"));
-        wakes = None;
-    }
-    missing.append(&mut smt.missing);
-    let smt = match smt_failure {
-        None if others_pct <= OTHERS_IDLE_PCT => smt.figures(machine),
-        None => Vec::new(),
-        Some(error) => {
-            notes.push(format!("not measured: smt_throughput: {error}"));
-            Vec::new()
-        }
-    };
     let predict = |machine: &Machine| {
         let all = trials.iter().map(|(trial, _)| simulate::predict(machine, &features, trial));
         Ok::<_, MeasureError>(all.collect::<Result<Vec<_>, MeasureError>>()?.concat())
     };
     let estimate = estimate::estimate(machine, &trials, predict)?;
-    let wakes = wakes.map_or_else(Vec::new, |wakes| wakes.figures(machine));
     if estimate.misfit > MISFIT_LARGE {
         let misfit = 100.0 * estimate.misfit;
         notes.push(format!(
@@ -240,15 +230,15 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
         let (asked, budget) = (options.rounds, options.budget.as_secs());
         notes.push(format!("{rounds} of {asked} rounds were done in {budget} s: --budget S gives it more time"));
     }
-    notes.extend(unmeasured(machine, &places));
+    notes.extend(unmeasured(machine, &places, options.host));
     notes.extend(missing.iter().map(|missing| format!("not measured: {missing}")));
     notes.extend(times.iter().flat_map(|times| busy(times, others_pct)));
     notes.extend(other_ways(&switches, machine, &features, &trials)?);
-    Ok(Measurement { estimate, wakes, smt, places, sched, rounds, took, overhead_ns, notes })
+    Ok(Measurement { estimate, wakes, smt, clocks, places, sched, rounds, took, overhead_ns, notes })
 }
 
 /// What this machine, or this user, does not let be measured.
-fn unmeasured(machine: &Machine, places: &Places) -> Vec<String> {
+fn unmeasured(machine: &Machine, places: &Places, host: &Host) -> Vec<String> {
     let mut notes = Vec::new();
     let reached = |distance: &Distance| *distance == Distance::Same || places.there.iter().any(|(d, _)| d == distance);
     let far: Vec<&str> = machine.distances().into_iter().filter(|d| !reached(d)).map(Distance::name).collect();
@@ -262,10 +252,11 @@ fn unmeasured(machine: &Machine, places: &Places) -> Vec<String> {
     }
     let unsteady = (std::iter::once(places.here).chain(places.there.iter().map(|(_, cpu)| *cpu)))
         .filter_map(|cpu| {
-            let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
-            std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+            let path = host.path(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
+            read(&path).map(|text| text.trim().to_owned())
         })
         .find(|governor| governor != "performance");
+    notes.extend(host.battery_note());
     if let Some(governor) = unsteady {
         notes.push(format!("the governor of the clock is {governor}: figures of a clock that changes are too large"));
     }
@@ -352,23 +343,19 @@ impl Measurement {
             let (path, spread) = (figure.path.clone(), spread_stated(figure.spread));
             new.push(NewFigure { path, value: ns.into(), unit: "ns", source, spread });
         }
-        let settled = self.wakes.iter().filter(|figure| figure.settled);
-        new.extend(settled.map(|WakeFigure { path, value, unit, spread, .. }| NewFigure {
-            path: path.clone(),
-            value: (*value).into(),
+        let measured = |path: &str, value: NewValue, unit, spread| NewFigure {
+            path: path.into(),
+            value,
             unit,
             source: Source::Published(SourceClass::Measured, how.clone()),
-            spread: spread_stated(*spread),
-        }));
-        new.extend(self.smt.iter().filter(|figure| figure.settled).map(|SmtFigure { path, value, spread, .. }| {
-            NewFigure {
-                path: path.clone(),
-                value: NewValue::List(value.clone()),
-                unit: "ratio",
-                source: Source::Published(SourceClass::Measured, how.clone()),
-                spread: spread_stated(*spread),
-            }
-        }));
+            spread: spread_stated(spread),
+        };
+        let wakes = self.wakes.iter().filter(|of| of.settled);
+        new.extend(wakes.map(|of| measured(&of.path, of.value.into(), of.unit, of.spread)));
+        let smt = self.smt.iter().filter(|of| of.settled);
+        new.extend(smt.map(|of| measured(&of.path, NewValue::List(of.value.clone()), "ratio", of.spread)));
+        let clocks = self.clocks.iter().filter(|of| of.settled && !of.path.is_empty());
+        new.extend(clocks.map(|of| measured(&of.path, of.ns.into(), "ns", of.spread)));
         // A table by distance has all that occur.
         let is_stated = |table: &str| machine.figures.iter().any(|figure| figure.path.starts_with(table));
         for (table, param, other) in [

@@ -34,7 +34,8 @@ pub enum MachineCommand {
     Capture(Capture),
     /// Measure the costs of this machine: play small workloads, simulate them, and fit the costs between both
     ///
-    /// Takes some minutes and no root; with root, idle states are measured too, one at a time. Prints each figure with its
+    /// Takes some minutes and no root; with root, idle states are measured too, one at a time, and changes
+    /// of clocks. Prints each figure with its
     /// spread, each workload as measured and as simulated, and wholes against their parts. What cannot be measured is named,
     /// and stays as it is in the file. What is changed on this machine is restored, also after a kill, by the next command.
     Measure(measure::Measure),

@@ -68,12 +68,15 @@ fn way(machine: &Machine, path: &str) -> (Vec<Step>, String) {
             }
         }
     }
-    if let Some((entry, key)) = path.strip_prefix("cache[").and_then(|rest| rest.split_once("].")) {
-        // Each entry of the file states its size, in order.
-        let size = format!("cache[{entry}].size");
-        let is_size = |figure: &&Figure| figure.path.starts_with("cache[") && figure.path.ends_with("].size");
-        let index = machine.figures.iter().filter(is_size).position(|figure| figure.path == size);
-        return (vec![Step::Entry("cache", index.unwrap_or(usize::MAX))], key.into());
+    // Each entry of the file states this of itself, in order.
+    for (array, always) in [("cache", "size"), ("freq_domain", "transition")] {
+        let of_entry = path.strip_prefix(array).and_then(|rest| rest.strip_prefix('['));
+        if let Some((entry, key)) = of_entry.and_then(|rest| rest.split_once("].")) {
+            let (begin, end, own) = (format!("{array}["), format!("].{always}"), format!("{array}[{entry}].{always}"));
+            let is_one = |figure: &&Figure| figure.path.starts_with(&begin) && figure.path.ends_with(&end);
+            let index = machine.figures.iter().filter(is_one).position(|figure| figure.path == own);
+            return (vec![Step::Entry(array, index.unwrap_or(usize::MAX))], key.into());
+        }
     }
     let mut names: Vec<&str> = path.split('.').collect();
     let key = names.pop().unwrap_or_default().to_owned();
@@ -234,6 +237,21 @@ mod tests {
         assert_eq!(machine.cpu_types[0].smt_throughput, [1000, 1500, 1700, 1700]);
         let figure = machine.figures.iter().find(|figure| figure.path == path).unwrap();
         assert_eq!((figure.value.as_str(), figure.spread), ("1 1.5 1.7 1.7", Some(1.07)));
+    }
+
+    #[test]
+    fn a_clock_is_found_by_its_first_cpus() {
+        let text = crate::preset_text("hikey960").unwrap();
+        let machine = Machine::from_toml("x.toml", text).unwrap();
+        let transitions = || machine.figures.iter().filter(|figure| figure.path.ends_with("].transition"));
+        assert!(transitions().count() > 1);
+        for figure in transitions() {
+            let stated = Machine::restated("x.toml", text, &[measured(&figure.path, 4321.0)]).unwrap();
+            let again = Machine::from_toml("x.toml", &stated).unwrap();
+            let is_new = |domain: &&crate::FreqDomain| domain.transition_ns == 4321;
+            let cpus: Vec<String> = again.freq_domains.iter().filter(is_new).map(|of| of.cpus.to_string()).collect();
+            assert_eq!(figure.path, format!("freq_domain[{}].transition", cpus[0]));
+        }
     }
 
     #[test]

@@ -10,8 +10,8 @@ use fairground_host::{Host, Keeper};
 use fairground_lab::tables::number;
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
 use fairground_measure::{
-    check_arrangement, measure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule, SmtFigure,
-    Standing, WakeFigure,
+    check_arrangement, measure, ClockFigure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule,
+    SmtFigure, Standing, WakeFigure,
 };
 use fairground_validate::report::date;
 use serde_json::{json, Value};
@@ -236,6 +236,7 @@ impl Report<'_> {
         }
         self.text_of_wakes(&mut out);
         self.text_of_smt(&mut out);
+        self.text_of_clocks(&mut out);
         self.text_of_rows(&mut out);
         notes.iter().for_each(|note| _ = writeln!(out, "note: {note}"));
         out
@@ -281,6 +282,28 @@ impl Report<'_> {
         }
     }
 
+    fn text_of_clocks(&self, out: &mut String) {
+        let clocks = &self.measurement.clocks;
+        let Some(width) = clocks.iter().map(|figure| figure.path.len()).max() else { return };
+        let width = width.max("change of a clock".len());
+        let _ = writeln!(
+            out,
+            "\n{:width$}  {:>9}  {:>9}  {:>6}  {:>5}  {:13}  between",
+            "change of a clock", "before ns", "now ns", "spread", "n", ""
+        );
+        for figure in clocks {
+            let ClockFigure { path, before_ns, ns, up_down_ns, khz, spread, samples, settled } = figure;
+            let [before, now] = [*before_ns, *ns].map(number);
+            let ([low, high], [up, down]) = (khz, up_down_ns.map(|ns| number((ns / 100.0).round() / 10.0)));
+            let standing = word(if *settled { Standing::Measured } else { Standing::Unsettled });
+            let _ = writeln!(
+                out,
+                "{path:width$}  {before:>9}  {now:>9}  {spread:>6.2}  {samples:>5}  {standing:13}  \
+                 {low} and {high} kHz: up in {up} us, down in {down} us"
+            );
+        }
+    }
+
     fn text_of_rows(&self, out: &mut String) {
         let estimate = &self.measurement.estimate;
         let width = estimate.rows.iter().map(|row| row.name.len()).max().unwrap_or(0).max("operation".len());
@@ -317,7 +340,8 @@ impl Report<'_> {
     }
 
     fn json(&self) -> String {
-        let Measurement { estimate, wakes, smt, places, sched, rounds, took, overhead_ns, notes } = self.measurement;
+        let Measurement { estimate, wakes, smt, clocks, places, sched, rounds, took, overhead_ns, notes } =
+            self.measurement;
         let figures = estimate.figures.iter().map(|figure| {
             json!({
                 "path": figure.path, "before_ns": figure.before_ns, "ns": figure.ns, "spread": figure.spread,
@@ -338,6 +362,13 @@ impl Report<'_> {
             json!({
                 "path": figure.path, "before": figure.before, "value": figure.value, "unit": figure.unit,
                 "spread": figure.spread, "n": figure.samples, "written": figure.settled,
+            })
+        });
+        let clocks = clocks.iter().map(|figure| {
+            json!({
+                "path": figure.path, "before_ns": figure.before_ns, "ns": figure.ns, "up_ns": figure.up_down_ns[0],
+                "down_ns": figure.up_down_ns[1], "khz": figure.khz, "spread": figure.spread, "n": figure.samples,
+                "written": figure.settled && !figure.path.is_empty(),
             })
         });
         let smt = smt.iter().map(|figure| {
@@ -361,6 +392,7 @@ impl Report<'_> {
             "figures": figures.collect::<Vec<Value>>(),
             "wakes": wakes.collect::<Vec<Value>>(),
             "smt": smt.collect::<Vec<Value>>(),
+            "clocks": clocks.collect::<Vec<Value>>(),
             "rows": rows.collect::<Vec<Value>>(),
             "rules": rules.collect::<Vec<Value>>(),
             "notes": notes,

@@ -1,0 +1,77 @@
+//! What is measured by itself in each round, beside the workloads: single wakes, threads of a core, clocks.
+//!
+//! What fails is left out from then on, with its reason, and the rest goes on.
+
+use fairground_machine::{CpuMask, Machine};
+
+use crate::clocks::{Clock, ClockFigure};
+use crate::knobs::Knobs;
+use crate::smt::{Smt, SmtFigure};
+use crate::wakes::{WakeFigure, Wakes};
+use crate::Places;
+
+/// What is measured so.
+pub struct Direct<'k, 'a> {
+    wakes: Option<Wakes>,
+    smt: Option<Smt>,
+    clock: Option<Clock<'k, 'a>>,
+    missing: Vec<String>,
+}
+
+/// What came out.
+#[derive(Default)]
+pub struct DirectFigures {
+    pub wakes: Vec<WakeFigure>,
+    pub smt: Vec<SmtFigure>,
+    pub clocks: Vec<ClockFigure>,
+    /// Why others are missing.
+    pub missing: Vec<String>,
+}
+
+impl<'k, 'a> Direct<'k, 'a> {
+    /// What can be measured on these CPUs.
+    pub fn prepare(knobs: &'k Knobs<'a>, machine: &Machine, places: &Places, allowed: &CpuMask) -> Self {
+        let here = places.here;
+        let mut smt = Smt::prepare(machine, allowed);
+        let mut missing = std::mem::take(&mut smt.missing);
+        let clock = Clock::find(knobs, here);
+        missing
+            .extend(clock.as_ref().err().map(|why| format!("how long the clock of CPU {here} takes to change: {why}")));
+        Direct { wakes: Wakes::prepare(machine, places), smt: Some(smt), clock: clock.ok(), missing }
+    }
+
+    /// Measures each once.
+    pub fn round(&mut self) {
+        let wakes = self.wakes.as_mut().map_or(Ok(()), |wakes| wakes.round().map_err(|error| error.to_string()));
+        let smt = self.smt.as_mut().map_or(Ok(()), |smt| smt.round().map_err(|error| error.to_string()));
+        let clock = self.clock.as_mut().map_or(Ok(()), Clock::round);
+        if let Err(why) = wakes {
+            self.missing.push(format!("how wakes of idle CPUs scatter: {why}"));
+            self.wakes = None;
+        }
+        if let Err(why) = smt {
+            self.missing.push(format!("smt_throughput: {why}"));
+            self.smt = None;
+        }
+        if let Err(why) = clock {
+            self.missing.push(format!("how long a clock takes to change: {why}"));
+            self.clock = None;
+        }
+    }
+
+    /// The figures of all rounds. `is_busy`: others took so much of the CPUs' time that figures of idle CPUs and of threads of a core
+    /// say nothing.
+    pub fn figures(self, machine: &Machine, is_busy: bool) -> DirectFigures {
+        let mut figures = DirectFigures { missing: self.missing, ..DirectFigures::default() };
+        if !is_busy {
+            figures.wakes = self.wakes.map_or_else(Vec::new, |wakes| wakes.figures(machine));
+            figures.smt = self.smt.map_or_else(Vec::new, |smt| smt.figures(machine));
+        }
+        match self.clock.map(|clock| clock.figure(machine)) {
+            Some(Ok(figure)) => figures.clocks.push(figure),
+            Some(Err(why)) => figures.missing.push(format!("how long a clock takes to change: {why}")),
+            None => {}
+        }
+        figures
+    }
+}
