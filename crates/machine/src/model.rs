@@ -427,7 +427,7 @@ pub struct NewFigure {
     pub path: String,
     /// Its value as the file has it, before `costs.scale`.
     pub value: NewValue,
-    /// The unit of `value`, one that the file has for such figures: `ns`, `factor` or `ratio`.
+    /// The unit of `value`, one that the file has for such figures: `ns`, `factor`, `ratio` or `mW`.
     pub unit: &'static str,
     /// Where it comes from.
     pub source: Source,
@@ -440,7 +440,7 @@ pub struct NewFigure {
 pub enum NewValue {
     /// A number.
     Number(f64),
-    /// A list of numbers: `smt_throughput` has one for each busy thread.
+    /// A list of numbers: `smt_throughput` has one for each busy thread, `opps` a power for each of its rows.
     List(Vec<f64>),
 }
 

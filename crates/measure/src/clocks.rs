@@ -119,6 +119,11 @@ impl<'k, 'a> Clock<'k, 'a> {
         Ok(Clock { knobs, cpu, dir, way, khz, rounds: Default::default(), unseen: 0 })
     }
 
+    /// The least and the greatest speed that can be asked for, kHz.
+    pub fn khz(&self) -> [u64; 2] {
+        self.khz
+    }
+
     /// Asks for a speed within the limits, and no other.
     ///
     /// # Errors

@@ -1,10 +1,13 @@
-//! What is measured by itself in each round, beside the workloads: single wakes, threads of a core, clocks.
+//! What is measured by itself in each round, beside the workloads: single wakes, threads of a core, clocks, power.
 //!
 //! What fails is left out from then on, with its reason, and the rest goes on.
+
+use std::sync::atomic::AtomicBool;
 
 use fairground_machine::{CpuMask, Machine};
 
 use crate::clocks::{Clock, ClockFigure};
+use crate::energy::{Energy, Powers};
 use crate::knobs::Knobs;
 use crate::smt::{Smt, SmtFigure};
 use crate::wakes::{WakeFigure, Wakes};
@@ -15,6 +18,7 @@ pub struct Direct<'k, 'a> {
     wakes: Option<Wakes>,
     smt: Option<Smt>,
     clock: Option<Clock<'k, 'a>>,
+    energy: Option<Energy<'k, 'a>>,
     missing: Vec<String>,
 }
 
@@ -24,6 +28,7 @@ pub struct DirectFigures {
     pub wakes: Vec<WakeFigure>,
     pub smt: Vec<SmtFigure>,
     pub clocks: Vec<ClockFigure>,
+    pub powers: Powers,
     /// Why others are missing.
     pub missing: Vec<String>,
 }
@@ -37,14 +42,17 @@ impl<'k, 'a> Direct<'k, 'a> {
         let clock = Clock::find(knobs, here);
         missing
             .extend(clock.as_ref().err().map(|why| format!("how long the clock of CPU {here} takes to change: {why}")));
-        Direct { wakes: Wakes::prepare(machine, places), smt: Some(smt), clock: clock.ok(), missing }
+        let (energy, why) = Energy::prepare(knobs, machine, here, allowed);
+        missing.extend(why);
+        Direct { wakes: Wakes::prepare(machine, places), smt: Some(smt), clock: clock.ok(), energy, missing }
     }
 
-    /// Measures each once.
-    pub fn round(&mut self) {
+    /// Measures each once; what takes long ends early if `stop` is set.
+    pub fn round(&mut self, stop: &AtomicBool) {
         let wakes = self.wakes.as_mut().map_or(Ok(()), |wakes| wakes.round().map_err(|error| error.to_string()));
         let smt = self.smt.as_mut().map_or(Ok(()), |smt| smt.round().map_err(|error| error.to_string()));
         let clock = self.clock.as_mut().map_or(Ok(()), Clock::round);
+        let energy = self.energy.as_mut().map_or(Ok(()), |energy| energy.round(stop));
         if let Err(why) = wakes {
             self.missing.push(format!("how wakes of idle CPUs scatter: {why}"));
             self.wakes = None;
@@ -57,14 +65,19 @@ impl<'k, 'a> Direct<'k, 'a> {
             self.missing.push(format!("how long a clock takes to change: {why}"));
             self.clock = None;
         }
+        if let Err(why) = energy {
+            self.missing.push(format!("energy: {why}"));
+            self.energy = None;
+        }
     }
 
-    /// The figures of all rounds. `is_busy`: others took so much of the CPUs' time that figures of idle CPUs and of threads of a core
-    /// say nothing.
+    /// The figures of all rounds. `is_busy`: others took so much of the CPUs' time that figures of idle CPUs, of threads of a core and of
+    /// power say nothing.
     pub fn figures(self, machine: &Machine, is_busy: bool) -> DirectFigures {
         let mut figures = DirectFigures { missing: self.missing, ..DirectFigures::default() };
         if !is_busy {
             figures.wakes = self.wakes.map_or_else(Vec::new, |wakes| wakes.figures(machine));
+            figures.powers = self.energy.map_or_else(Powers::default, |energy| energy.powers(machine));
             figures.smt = self.smt.map_or_else(Vec::new, |smt| smt.figures(machine));
         }
         match self.clock.map(|clock| clock.figure(machine)) {

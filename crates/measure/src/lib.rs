@@ -17,7 +17,8 @@
 //! | `wakes` | how single wakes of an idle CPU scatter |
 //! | `smt` | what a core does with several busy threads |
 //! | `clocks` | how long a clock takes to change |
-//! | `direct` | these three, round by round |
+//! | `energy` | power by the number of busy CPUs |
+//! | `direct` | these four, round by round |
 //! | `real`, `simulate` | the time of an operation here, and as simulated |
 //! | `estimate`, `nnls` | from times to figures, with their spreads |
 //! | `param` | the figures as parts of a machine and of its file |
@@ -27,6 +28,7 @@
 mod clocks;
 mod design;
 mod direct;
+mod energy;
 mod estimate;
 mod idle;
 mod knobs;
@@ -54,6 +56,7 @@ use knobs::Knobs;
 
 pub use clocks::ClockFigure;
 pub use design::Places;
+pub use energy::{PowerFigure, PowerFit, PowerReading, Powers};
 pub use estimate::{Estimate, FigureEstimate, RowFit, Rule, Standing};
 pub use param::Param;
 pub use simulate::nearest_preset;
@@ -133,6 +136,8 @@ pub struct Measurement {
     pub smt: Vec<SmtFigure>,
     /// How long the clock takes to change; none where its speed cannot be set.
     pub clocks: Vec<ClockFigure>,
+    /// Power by the number of busy CPUs; none where no meter can be read.
+    pub powers: Powers,
     /// The CPUs on which it was measured.
     pub places: Places,
     /// The scheduler that the trials were simulated with.
@@ -196,7 +201,7 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let mut rounds = 0;
     while rounds < options.rounds && (rounds < ROUNDS_MIN || begin.elapsed() < options.budget) {
         real.play_round(rounds, options.stop)?;
-        direct.round();
+        direct.round(options.stop);
         rounds += 1;
         (options.tell)(rounds);
     }
@@ -206,14 +211,16 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let (mut trials, switches, overhead_ns) = (real.results(), real.switches(), real.overhead());
     let mut missing = real.missing;
     missing.extend(unchosen);
-    let DirectFigures { wakes, smt, clocks, missing: others } = direct.figures(machine, others_pct > OTHERS_IDLE_PCT);
+    let DirectFigures { wakes, smt, clocks, powers, missing: others } =
+        direct.figures(machine, others_pct > OTHERS_IDLE_PCT);
     missing.extend(others);
     // Before the long arithmetic: nothing of it needs the machine.
     knobs.undo()?;
     let mut notes = Vec::new();
     if others_pct > OTHERS_IDLE_PCT {
         trials.retain(|(trial, _)| !matches!(&trial.how, design::How::Workload(play) if play.idles));
-        notes.push(format!("not measured: CPUs that fall idle, and throughput of threads of a core, as others took {others_pct:.0} % of the CPUs' time"));
+        let what = "CPUs that fall idle, throughput of threads of a core, and power";
+        notes.push(format!("not measured: {what}, as others took {others_pct:.0} % of the CPUs' time"));
     }
     let predict = |machine: &Machine| {
         let all = trials.iter().map(|(trial, _)| simulate::predict(machine, &features, trial));
@@ -232,9 +239,10 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     }
     notes.extend(unmeasured(machine, &places, options.host));
     notes.extend(missing.iter().map(|missing| format!("not measured: {missing}")));
+    notes.extend(powers.notes.iter().cloned());
     notes.extend(times.iter().flat_map(|times| busy(times, others_pct)));
     notes.extend(other_ways(&switches, machine, &features, &trials)?);
-    Ok(Measurement { estimate, wakes, smt, clocks, places, sched, rounds, took, overhead_ns, notes })
+    Ok(Measurement { estimate, wakes, smt, clocks, powers, places, sched, rounds, took, overhead_ns, notes })
 }
 
 /// What this machine, or this user, does not let be measured.
@@ -356,6 +364,8 @@ impl Measurement {
         new.extend(smt.map(|of| measured(&of.path, NewValue::List(of.value.clone()), "ratio", of.spread)));
         let clocks = self.clocks.iter().filter(|of| of.settled && !of.path.is_empty());
         new.extend(clocks.map(|of| measured(&of.path, of.ns.into(), "ns", of.spread)));
+        let powers = self.powers.figure.iter();
+        new.extend(powers.map(|of| measured(&of.path, NewValue::List(of.mw.clone()), "mW", of.spread)));
         // A table by distance has all that occur.
         let is_stated = |table: &str| machine.figures.iter().any(|figure| figure.path.starts_with(table));
         for (table, param, other) in [

@@ -37,6 +37,10 @@ pub(crate) fn restated(text: &str, machine: &Machine, figures: &[NewFigure]) -> 
         };
         let (way, key) = way(machine, &new.path);
         let Some(item) = place(document.as_table_mut(), &way, &key) else { continue };
+        if let ("opps", NewValue::List(mw)) = (&*key, &new.value) {
+            let _ = set_powers(item, mw, source, new.spread);
+            continue;
+        }
         let mut figure = InlineTable::new();
         figure.insert(new.unit, written(&new.value));
         figure.insert("source", source.into());
@@ -124,6 +128,25 @@ fn tag_of(document: &mut DocumentMut, class: SourceClass, full: &str) -> String 
     cited.insert("class", class.name().into());
     sources.insert(&tag, toml_edit::value(cited));
     tag
+}
+
+/// Sets the powers of running CPUs in a table of operating points, mW in the order of its rows. A table of another length stays.
+fn set_powers(item: &mut Item, mw: &[f64], source: String, spread: f64) -> Option<()> {
+    let table = item.as_table_like_mut()?;
+    let columns = table.get("columns")?.as_array()?;
+    let of_unit = |unit: &str| columns.iter().position(|name| name.as_str() == Some(unit));
+    let in_watts = || of_unit("W").map(|column| (column, 1e-3));
+    let (column, factor) = of_unit("mW").map(|column| (column, 1.0)).or_else(in_watts)?;
+    let rows = table.get_mut("rows")?.as_array_mut()?;
+    if rows.len() != mw.len() || rows.iter().any(|row| row.as_array().is_none_or(|cells| cells.len() <= column)) {
+        return None;
+    }
+    for (row, mw) in rows.iter_mut().filter_map(Value::as_array_mut).zip(mw) {
+        row.replace(column, whole_or_not(mw * factor));
+    }
+    table.insert("source", toml_edit::value(source));
+    table.insert("spread", toml_edit::value(spread));
+    Some(())
 }
 
 fn written(value: &NewValue) -> Value {
@@ -251,6 +274,28 @@ mod tests {
             let is_new = |domain: &&crate::FreqDomain| domain.transition_ns == 4321;
             let cpus: Vec<String> = again.freq_domains.iter().filter(is_new).map(|of| of.cpus.to_string()).collect();
             assert_eq!(figure.path, format!("freq_domain[{}].transition", cpus[0]));
+        }
+    }
+
+    #[test]
+    fn powers_of_operating_points_are_set_in_their_rows() {
+        let preset = crate::preset_text("epyc-7742-2p").unwrap();
+        for (text, unit) in [(preset.to_owned(), 1.0), (preset.replace("[\"MHz\", \"mW\"]", "[\"MHz\", \"W\"]"), 1e-3)]
+        {
+            let machine = Machine::from_toml("x.toml", &text).unwrap();
+            let path = machine.figures.iter().find(|figure| figure.path.ends_with("].opps")).unwrap().path.clone();
+            let mw = vec![700.0, 1000.0, 1250.5, 3600.0];
+            let new = NewFigure { value: NewValue::List(mw.clone()), unit: "mW", ..measured(&path, 0.0) };
+            let stated = Machine::restated("x.toml", &text, std::slice::from_ref(&new)).unwrap();
+            let again = Machine::from_toml("x.toml", &stated).unwrap();
+            let now: Vec<f64> = again.freq_domains[0].opps.iter().map(|opp| opp.active_mw).collect();
+            assert!(now.iter().zip(&mw).all(|(now, mw)| (now - mw).abs() < 1e-6), "{now:?}, a unit of {unit}");
+            let figure = again.figures.iter().find(|figure| figure.path == path).unwrap();
+            assert_eq!((&figure.source, figure.spread), (&new.source, Some(1.07)));
+            // Of another length: it stays.
+            let short = NewFigure { value: NewValue::List(vec![1.0]), ..new };
+            let stated = Machine::restated("x.toml", &text, &[short]).unwrap();
+            assert_eq!(Machine::from_toml("x.toml", &stated).unwrap().freq_domains, machine.freq_domains);
         }
     }
 

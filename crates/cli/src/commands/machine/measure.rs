@@ -10,8 +10,8 @@ use fairground_host::{Host, Keeper};
 use fairground_lab::tables::number;
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
 use fairground_measure::{
-    check_arrangement, measure, ClockFigure, FigureEstimate, MeasureError, MeasureOptions, Measurement, RowFit, Rule,
-    SmtFigure, Standing, WakeFigure,
+    check_arrangement, measure, ClockFigure, FigureEstimate, MeasureError, MeasureOptions, Measurement, PowerFigure,
+    PowerFit, PowerReading, Powers, RowFit, Rule, SmtFigure, Standing, WakeFigure,
 };
 use fairground_validate::report::date;
 use serde_json::{json, Value};
@@ -237,6 +237,7 @@ impl Report<'_> {
         self.text_of_wakes(&mut out);
         self.text_of_smt(&mut out);
         self.text_of_clocks(&mut out);
+        self.text_of_powers(&mut out);
         self.text_of_rows(&mut out);
         notes.iter().for_each(|note| _ = writeln!(out, "note: {note}"));
         out
@@ -304,6 +305,35 @@ impl Report<'_> {
         }
     }
 
+    fn text_of_powers(&self, out: &mut String) {
+        let Powers { readings, fits, figure, .. } = &self.measurement.powers;
+        let Some(width) = readings.iter().map(|reading| reading.meter.len()).max() else { return };
+        let clock = |khz: &Option<u64>| khz.map_or("as it is".into(), |khz| khz.to_string());
+        let _ = writeln!(
+            out,
+            "\n{:width$}  {:>9}  {:>9}  {:>9}  {:>7}  {:>3}",
+            "meter", "kHz", "busy CPUs", "mW", "error %", "n"
+        );
+        for PowerReading { meter, khz, busy, mw, error, samples } in readings {
+            let (khz, mw, error) = (clock(khz), number(mw.round()), 100.0 * error);
+            let _ = writeln!(out, "{meter:width$}  {khz:>9}  {busy:>9}  {mw:>9}  {error:>7.1}  {samples:>3}");
+        }
+        let _ = writeln!(
+            out,
+            "\n{:width$}  {:>9}  {:>9}  {:>9}  {:>6}",
+            "line through them", "kHz", "mW a CPU", "rest mW", "spread"
+        );
+        for PowerFit { meter, khz, cpu_mw, rest_mw, spread, settled } in fits {
+            let (khz, [cpu, rest]) = (clock(khz), [*cpu_mw, *rest_mw].map(|mw| number(mw.round())));
+            let standing = word(if *settled { Standing::Measured } else { Standing::Unsettled });
+            let _ = writeln!(out, "{meter:width$}  {khz:>9}  {cpu:>9}  {rest:>9}  {spread:>6.2}  {standing}");
+        }
+        if let Some(PowerFigure { path, before_mw, mw, spread }) = figure {
+            let list = |values: &[f64]| values.iter().map(|mw| number(*mw)).collect::<Vec<_>>().join(" ");
+            let _ = writeln!(out, "{path}: {} mW, before {}, spread {spread:.2}", list(mw), list(before_mw));
+        }
+    }
+
     fn text_of_rows(&self, out: &mut String) {
         let estimate = &self.measurement.estimate;
         let width = estimate.rows.iter().map(|row| row.name.len()).max().unwrap_or(0).max("operation".len());
@@ -340,7 +370,7 @@ impl Report<'_> {
     }
 
     fn json(&self) -> String {
-        let Measurement { estimate, wakes, smt, clocks, places, sched, rounds, took, overhead_ns, notes } =
+        let Measurement { estimate, wakes, smt, clocks, powers, places, sched, rounds, took, overhead_ns, notes } =
             self.measurement;
         let figures = estimate.figures.iter().map(|figure| {
             json!({
@@ -371,6 +401,22 @@ impl Report<'_> {
                 "written": figure.settled && !figure.path.is_empty(),
             })
         });
+        let Powers { readings, fits, figure, .. } = powers;
+        let readings = readings.iter().map(|reading| {
+            json!({
+                "meter": reading.meter, "khz": reading.khz, "busy_cpus": reading.busy, "mw": reading.mw,
+                "error_pct": 100.0 * reading.error, "n": reading.samples,
+            })
+        });
+        let fits = fits.iter().map(|fit| {
+            json!({
+                "meter": fit.meter, "khz": fit.khz, "cpu_mw": fit.cpu_mw, "rest_mw": fit.rest_mw, "spread": fit.spread,
+                "settled": fit.settled,
+            })
+        });
+        let figure = figure.as_ref().map(|figure| {
+            json!({ "path": figure.path, "before_mw": figure.before_mw, "mw": figure.mw, "spread": figure.spread })
+        });
         let smt = smt.iter().map(|figure| {
             json!({
                 "path": figure.path, "before": figure.before, "value": figure.value, "spread": figure.spread,
@@ -393,6 +439,9 @@ impl Report<'_> {
             "wakes": wakes.collect::<Vec<Value>>(),
             "smt": smt.collect::<Vec<Value>>(),
             "clocks": clocks.collect::<Vec<Value>>(),
+            "power": {
+                "readings": readings.collect::<Vec<Value>>(), "fits": fits.collect::<Vec<Value>>(), "figure": figure,
+            },
             "rows": rows.collect::<Vec<Value>>(),
             "rules": rules.collect::<Vec<Value>>(),
             "notes": notes,
