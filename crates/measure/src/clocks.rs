@@ -88,7 +88,9 @@ impl<'k, 'a> Clock<'k, 'a> {
     /// # Errors
     /// Why it cannot.
     pub fn find(knobs: &'k Knobs<'a>, cpu: CpuId) -> Result<Self, String> {
-        let dir = knobs.host.path(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
+        let link = knobs.host.path(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
+        // Of CPUs with one clock the link leads to one directory, whose files are to be recorded once.
+        let dir = link.canonicalize().unwrap_or(link);
         let limit = |file: &str| {
             let path = dir.join(file);
             if !path.exists() {
@@ -117,6 +119,11 @@ impl<'k, 'a> Clock<'k, 'a> {
             Way::Limits
         };
         Ok(Clock { knobs, cpu, dir, way, khz, rounds: Default::default(), unseen: 0 })
+    }
+
+    /// Whether it is the clock of another CPU, too.
+    pub fn is_of(&self, other: &Clock) -> bool {
+        self.dir == other.dir
     }
 
     /// The least and the greatest speed that can be asked for, kHz.

@@ -27,7 +27,7 @@ const EVERY: Duration = Duration::from_millis(5);
 /// How long a clock has to come to its speed.
 const SETTLES: Duration = Duration::from_millis(20);
 /// Rounds in which power is read.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 const ROUNDS_MIN: usize = 3;
 /// Up to so many CPUs each number is tried, and up to so many speeds; of more only some.
 const EACH_CPU: usize = 8;
@@ -249,7 +249,7 @@ pub struct Energy<'k, 'a> {
     here: CpuId,
     /// One of each core, those that are measured first.
     cpus: Vec<CpuId>,
-    /// Of each of these CPUs; none where a speed cannot be set.
+    /// Of these CPUs, each once; none where a speed cannot be set.
     clocks: Vec<Clock<'k, 'a>>,
     speeds: Vec<Option<u64>>,
     /// By speed, number of busy CPUs and meter: of each round, mW.
@@ -276,7 +276,8 @@ impl<'k, 'a> Energy<'k, 'a> {
         let cpus: Vec<CpuId> = std::iter::once(here).chain(others).collect();
         let clocks: Result<Vec<Clock>, String> = cpus.iter().map(|cpu| Clock::find(knobs, *cpu)).collect();
         // Why not, the figure of the clock says.
-        let clocks = clocks.unwrap_or_default();
+        let mut clocks = clocks.unwrap_or_default();
+        clocks.dedup_by(|next, clock| next.is_of(clock));
         let least = clocks.iter().map(|clock| clock.khz()[0]).max().unwrap_or(u64::MAX);
         let most = clocks.iter().map(|clock| clock.khz()[1]).min().unwrap_or(0);
         let opps = machine.freq_domain_of(here).opps.iter().map(|opp| u64::from(opp.khz));
@@ -446,6 +447,8 @@ fn while_busy<T>(cpus: &[CpuId], act: impl FnOnce() -> T) -> io::Result<T> {
 
 #[cfg(test)]
 mod tests {
+    use fairground_machine::Opp;
+
     use super::*;
     use crate::knobs::testing::Laid;
 
@@ -581,6 +584,36 @@ mod tests {
         // Of tables with more than these powers nothing is replaced.
         machine.freq_domains[0].opps[0].static_mw = 1.0;
         assert_eq!(energy.powers(&machine).figure, None);
+    }
+
+    /// Two CPUs whose links lead to one directory of cpufreq.
+    #[test]
+    fn a_clock_of_several_cpus_is_recorded_once() {
+        let laid = laid();
+        for (file, text) in [("scaling_min_freq", "1000"), ("scaling_max_freq", "2000")] {
+            let path = laid.dir.path().join("sys/devices/system/cpu/cpufreq/policy0").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        for cpu in 0..2 {
+            let dir = laid.dir.path().join(format!("sys/devices/system/cpu/cpu{cpu}"));
+            std::fs::create_dir_all(&dir).unwrap();
+            std::os::unix::fs::symlink("../cpufreq/policy0", dir.join("cpufreq")).unwrap();
+        }
+        let mut machine = Machine::symmetric(2);
+        let first = machine.freq_domains[0].opps[0].clone();
+        machine.freq_domains[0].opps = [1000, 1500, 2000, 2500].map(|khz| Opp { khz, ..first.clone() }).to_vec();
+        let knobs = Knobs::new(&laid.host, Ok(&laid.keeper));
+        let mut energy = Energy::prepare(&knobs, &machine, 0, &CpuMask::first_n(2)).0.unwrap();
+        assert_eq!((energy.clocks.len(), energy.cpus.len()), (1, 2));
+        assert_eq!(energy.speeds, [Some(1000), Some(1500), Some(2000)], "within the limits");
+        // Ended before the first reading: the speed is asked for, and given back.
+        energy.round(&AtomicBool::new(true)).unwrap();
+        let file = |name: &str| laid.text(&format!("sys/devices/system/cpu/cpufreq/policy0/{name}"));
+        assert_eq!([file("scaling_min_freq"), file("scaling_max_freq")], ["1000", "2000"]);
+        assert_eq!(std::fs::read_to_string(laid.record()).unwrap().lines().count(), 3, "a head and two files");
+        let powers = energy.powers(&machine);
+        assert!(powers.notes.iter().any(|note| note.contains("stay as they are: that at 1000 kHz")), "{powers:?}");
     }
 
     #[test]
