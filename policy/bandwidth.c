@@ -271,7 +271,8 @@ static void take_off(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_c
 }
 
 /* throttle_cfs_rq. t: of the tasks in g, those that are counted above it. 0: the pool had target ns after all. */
-static u32 throttle_group(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, struct tasks *t, u64 target)
+global_func u32 throttle_group(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			       struct fg_tg_cpu *g state_arg, struct tasks *t frame_arg, u64 target)
 {
 	struct fg_bandwidth *b = &g->group->bandwidth;
 
@@ -299,10 +300,11 @@ static u32 throttle_early(const struct fg_sys *sys, struct fg_cpu *rq, struct fg
 {
 	struct fg_task *curr = curr_in_group(rq, g->group);
 	u32 runs = curr && curr->on_rq;
+	struct tasks none = { 0 };
 
 	if (g->throttled)
 		return 1;
-	if (!throttle_group(sys, rq, g, 0, runs ? BANDWIDTH_SLICE : 1))
+	if (!throttle_group(sys, rq, g, &none, runs ? BANDWIDTH_SLICE : 1))
 		return 0;
 	if (runs)
 		fg_plan_throttle(sys, rq->curr);
@@ -359,7 +361,8 @@ static void check_enqueue_throttle(const struct fg_sys *sys, struct fg_cpu *rq, 
 }
 
 /* The entity of g, which has tasks and is not queued, joins what is above it. 0: it is there already. */
-static u32 put_on_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 put_on_entity(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			      struct fg_tg_cpu *g state_arg)
 {
 	struct fg_tg_cpu *above = group_above(rq, g);
 	u32 alone;

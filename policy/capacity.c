@@ -166,25 +166,29 @@ static u32 has_no_bigger_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, 
 	return feat(sys, FG_MAX_ALLOWED_CAP) && rq->cpu_capacity_orig == p->max_allowed_capacity;
 }
 
-void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+/* 0: p, the current task of rq, fits it, or fits no CPU better; else its load, at least 1, if it has decayed to nothing. */
+global_func u64 misfit_load(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			    const struct fg_task *p state_arg)
 {
 	u64 jiffies = clock_jiffies(sys, rq->clock);
 	struct clamped_util want;
 
-	if (!sys->asym_key)
-		return;
-	rq->misfit_task_load = 0;
-	if (!p || has_no_bigger_cpu(sys, rq, p))
-		return;
+	if (has_no_bigger_cpu(sys, rq, p))
+		return 0;
 	task_clamped_util(sys, p, p->avg.util_avg, &want);
 	if (task_fits_cpu(sys, &want, rq) == 1)
-		return;
-	/* 0 means "no misfit", also for a task whose load has decayed to nothing. */
+		return 0;
 	commit_h_load(rq, p, jiffies);
-	rq->misfit_task_load = nonzero(task_h_load(rq, p, p->avg.load_avg, jiffies));
+	return nonzero(task_h_load(rq, p, p->avg.load_avg, jiffies));
 }
 
-static noinline u32 exceeds_capacity(const struct fg_sys *sys, const struct fg_cpu *rq)
+void fg_update_misfit_status(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+{
+	if (sys->asym_key)
+		rq->misfit_task_load = p ? misfit_load(sys, rq, p) : 0;
+}
+
+global_func host_noinline u32 exceeds_capacity(const struct fg_sys *sys state_arg, const struct fg_cpu *rq state_arg)
 {
 	struct clamped_util want;
 	s32 fits;

@@ -200,8 +200,8 @@ static struct fg_task *cfs_pick_entity(const struct fg_sys *sys, const struct fg
  * enum fg_pick_rule_id, or 0: the slice is over, or curr ran its minimum and is a whole slice ahead of the leftmost of its
  * queue.
  */
-static u32 check_preempt_tick(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *curr,
-			      const struct fg_task *left)
+global_func u32 check_preempt_tick(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+				   const struct fg_task *curr state_arg, const struct fg_task *left state_arg)
 {
 	u64 slice = sched_slice(sys, rq, curr);
 	u64 ran = curr->sum_exec - curr->prev_sum_exec;

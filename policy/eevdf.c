@@ -258,19 +258,24 @@ static u64 ineligible_vruntime(const struct fg_sys *sys, const struct fg_queue *
 	return fg_avg_vruntime(&others) + 1;
 }
 
-/* e, of q, was picked. Where a shorter slice is queued it is protected for as long as that, or while it is eligible. */
-static void set_protect_slice(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e)
+/* Where a slice shorter than that of e is queued in q, e is protected for as long as that, or while it is eligible. */
+global_func u64 protected_until(const struct fg_sys *sys state_arg, const struct fg_queue *q state_arg,
+				const struct fg_task *e state_arg)
 {
 	u64 own = entity_slice(sys, e), shortest = min_u64(queue_min_slice(sys, q), own);
 
-	e->flags |= FG_TASK_PROTECTED;
-	e->vprot = e->deadline;
 	if (shortest == own)
-		return;
+		return e->deadline;
 	if (feat(sys, FG_PROTECT) == FG_PROTECT_INELIGIBLE)
-		e->vprot = vruntime_min(e->vprot, ineligible_vruntime(sys, q, e));
-	else
-		e->vprot = vruntime_min(e->vprot, e->vruntime + calc_delta_fair(sys, shortest, e));
+		return vruntime_min(e->deadline, ineligible_vruntime(sys, q, e));
+	return vruntime_min(e->deadline, e->vruntime + calc_delta_fair(sys, shortest, e));
+}
+
+/* e, of q, was picked. */
+static void set_protect_slice(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e)
+{
+	e->flags |= FG_TASK_PROTECTED;
+	e->vprot = protected_until(sys, q, e);
 }
 
 /* A wakeup did not preempt e: it is protected for the shortest slice at most. */

@@ -66,8 +66,9 @@ static u32 charge_quotas(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_
 }
 
 /* curr, of q, has had the CPU until now; g: whose queue q is, null: rq's. */
-static u32 charge_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, struct fg_task *curr,
-			 const struct fg_task *left)
+global_func u32 charge_entity(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			      struct fg_tg_cpu *g state_arg, struct fg_task *curr state_arg,
+			      const struct fg_task *left state_arg)
 {
 	struct fg_queue *q = g ? &g->queue : &rq->fair;
 	u64 delta;

@@ -1261,7 +1261,46 @@ enum fg_balance_rule_id {
 	FG_NR_BALANCE_RULES
 };
 
-/* The arguments and the state of an attempt. The caller sets the first block, fg_balance_begin() the rest. */
+/* sg_lb_stats: sums over the candidates among a group's CPUs. */
+struct fg_sg_stats {
+	u64 load;
+	u64 util;
+	u64 runnable;		/* only if runnable-class asks */
+	u64 capacity;
+	u64 avg_load;		/* up to v5.4 of every group, since of overloaded ones, else 0 */
+	u64 misfit_load;
+	u32 h_nr;		/* fair tasks */
+	u32 nr;			/* tasks that count as making it busy: fair ones, with lb-p05 those of all classes */
+	u32 idle_cpus;
+	u32 weight;		/* CPUs */
+	u32 nr_pref_dst_llc;	/* queued tasks that prefer dst's cache and are not there, if group_wants_llc_of_dst() asked */
+	u32 type;		/* enum group_type; up to v5.4 group_has_spare is `other` */
+	u8 no_capacity;		/* v5.4: overloaded, or to be taken for it */
+	u8 asym_packing;	/* dst is preferred to its CPUs */
+	u8 smt;			/* busy siblings that an idle core could help */
+	u8 overutilized;	/* one of its CPUs is */
+	u8 llc;			/* tasks are to be moved to dst's cache, which they prefer */
+	u8 pad[3];
+};
+
+/* sd_lb_stats: a domain. The busiest group is fg_balance.busiest. */
+struct fg_sd_stats {
+	struct fg_sg_stats *local;
+	struct fg_sg_stats *busiest;
+	struct fg_sg_stats *other;	/* the group being looked at, if it is not the local one */
+	u64 total_load;		/* of all groups, as are the following */
+	u64 total_capacity;
+	u64 total_util;
+	u64 avg_load;
+	u32 status;		/* SG_* of lb.h */
+	u32 dst_core_idle;	/* dst's siblings idle as well */
+	struct fg_sg_stats group[3];
+};
+
+/*
+ * The arguments and the state of an attempt. The caller sets the first block, fg_balance_begin() the rest, but for stats: that is
+ * of fg_find_busiest(), while it runs.
+ */
 struct fg_balance {
 	struct fg_domain *sd;
 	u64 jiffies;
@@ -1283,6 +1322,7 @@ struct fg_balance {
 	u32 rule;		/* enum fg_balance_rule_id */
 	u32 group_cpus;		/* CPUs looked at */
 	struct fg_mask cpus;	/* candidates */
+	struct fg_sd_stats stats;
 };
 
 /* What fg_balance_next() answers. */

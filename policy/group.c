@@ -193,23 +193,27 @@ static void reweight_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 }
 
 /* update_cfs_group. With CFS the load of a group follows its load_sum even if the weight stays. */
-static void update_group_share(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 update_group_share(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+				   struct fg_tg_cpu *g state_arg)
 {
 	u64 shares;
 
 	/* The weight that a debt was counted in. */
 	if (!g->queue.load_weight && feat(sys, FG_TG_EMPTY_KEEPS))
-		return;
+		return 0;
 	/* It is not queued, or not for long. */
 	if (is_within_off(sys, g))
-		return;
+		return 0;
 	shares = group_shares(sys, g);
-	if (shares != g->entity.shares || !is_eevdf(sys))
-		reweight_group(sys, rq, &g->entity, shares);
+	if (shares == g->entity.shares && is_eevdf(sys))
+		return 0;
+	reweight_group(sys, rq, &g->entity, shares);
+	return 1;
 }
 
 /* The entity of g, which has a task again, joins the queue that it competes in, unless it is there. 1: it joined. */
-static u32 enqueue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 enqueue_group_entity(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+				     struct fg_tg_cpu *g state_arg)
 {
 	struct fg_task *e = &g->entity;
 
@@ -281,7 +285,8 @@ static void count_above(struct fg_cpu *rq, const struct fg_tg_cpu *g, const stru
  * p has joined its group: so do, unless they are there, the entities of all groups that it is in, up to one that is throttled;
  * 0: one is.
  */
-static u32 enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p)
+global_func u32 enqueue_groups(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			       const struct fg_task *p state_arg)
 {
 	struct fg_tg_cpu *g;
 	u32 was_empty = p->tg && nr_entities(rq, p) == 1;
@@ -310,7 +315,8 @@ static u32 enqueue_groups(const struct fg_sys *sys, struct fg_cpu *rq, const str
 }
 
 /* The entity of g leaves as one that falls asleep; flags: DELAYED if it did so before. 0: it stays, delayed. */
-static u32 dequeue_group_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, u32 flags)
+global_func u32 dequeue_group_entity(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+				     struct fg_tg_cpu *g state_arg, u32 flags)
 {
 	struct fg_task *e = &g->entity;
 	struct fg_queue *q = queue_of(rq, e);
@@ -348,8 +354,8 @@ static void set_next_buddy_group(struct fg_cpu *rq, struct fg_tg_cpu *g)
  * g has lost p, or, if that is null, is delayed itself and leaves now: so do the entities of all groups that have nothing
  * left, from the innermost on, up to one that is throttled; 0: one is. sleeps: p does.
  */
-static u32 dequeue_groups(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_task *p,
-			  u32 sleeps)
+global_func u32 dequeue_groups(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			       struct fg_tg_cpu *g state_arg, const struct fg_task *p state_arg, u32 sleeps)
 {
 	u32 leaving = 1, flags = p ? 0 : FG_DEQUEUE_DELAYED;
 

@@ -23,57 +23,23 @@
 #define SG_OVERLOAD 1
 #define SG_OVERUTILIZED 2
 
-/* Sums over the candidates among a group's CPUs. */
-struct sg_lb_stats {
-	u64 load;
-	u64 util;
-	u64 runnable; /* only if runnable-class asks */
-	u64 capacity;
-	u64 avg_load; /* up to v5.4 of every group, since of overloaded ones, else 0 */
-	u64 misfit_load;
-	u32 h_nr; /* fair tasks */
-	u32 nr; /* tasks that count as making it busy: fair ones, with lb-p05 those of all classes */
-	u32 idle_cpus;
-	u32 weight; /* CPUs */
-	u32 nr_pref_dst_llc; /* queued tasks that prefer dst's cache and are not there, if group_wants_llc_of_dst() asked */
-	u32 type; /* enum group_type; up to v5.4 group_has_spare is `other` */
-	u8 no_capacity; /* v5.4: overloaded, or to be taken for it */
-	u8 asym_packing; /* dst is preferred to its CPUs */
-	u8 smt; /* busy siblings that an idle core could help */
-	u8 overutilized; /* one of its CPUs is */
-	u8 llc; /* tasks are to be moved to dst's cache, which they prefer */
-};
-
-/* A domain. The busiest group is b->busiest. */
-struct sd_lb_stats {
-	struct sg_lb_stats *local;
-	struct sg_lb_stats *busiest;
-	struct sg_lb_stats *other; /* the group being looked at, if it is not the local one */
-	u64 total_load; /* of all groups, as are the following */
-	u64 total_capacity;
-	u64 total_util;
-	u64 avg_load;
-	u32 status; /* SG_* */
-	u32 dst_core_idle; /* dst's siblings idle as well */
-	struct sg_lb_stats group[3];
-};
-
 /* lb_stats.c: nothing seen yet; the busiest is a group_has_spare with no load and no end of idle CPUs. */
-static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s);
+static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct fg_sd_stats *s);
 /*
  * The sums of g, in s->local (whose capacity is brought up to date if due) or s->other; all else about a group is
  * left to the caller. 1: g is the local group.
  */
-static u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g);
+global_func u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s,
+			       struct fg_group *g);
 /* The group in s->other is the busiest so far. */
-static void sd_stats_take(struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g);
+static void sd_stats_take(struct fg_balance *b, struct fg_sd_stats *s, struct fg_group *g);
 /* After the last group: flags of the partition, nr_idle_scan; s->avg_load. */
-static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s);
+static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, struct fg_sd_stats *s);
 /* A group by its statistics: more tasks than CPUs and not enough capacity; a CPU or capacity left. */
-static u32 lb_is_overloaded(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st);
-static u32 lb_has_capacity(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st);
+static u32 lb_is_overloaded(const struct fg_sys *sys, u32 imbalance_pct, const struct fg_sg_stats *st);
+static u32 lb_has_capacity(const struct fg_sys *sys, u32 imbalance_pct, const struct fg_sg_stats *st);
 /* lb_busiest.c: g into the statistics of the domain. */
-static void look_at_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g);
+static void look_at_group(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s, struct fg_group *g);
 /* lb_busiest.c: gt(a, c) of spec 0; the capacity of dst. */
 static u32 capacity_greater(u64 a, u64 c);
 static u64 dst_capacity(const struct fg_sys *sys, const struct fg_balance *b);
@@ -89,6 +55,6 @@ static inline u32 balance_rule_moves(u32 rule)
  * lb_old.c: fg_find_busiest up to v5.4, without the queue. 1: b->busiest has b->imbalance (load) too much; b->migration,
  * src_type and rule are set as well.
  */
-static noinline u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b);
+global_func host_noinline u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b);
 
 #endif

@@ -22,7 +22,7 @@ static u32 prefers_sibling(const struct fg_sys *sys, const struct fg_balance *b)
 }
 
 /* v6.6: tasks too many in the busiest group, with as many for each core in both. */
-static u64 sibling_imbalance(const struct fg_balance *b, const struct sd_lb_stats *s)
+static u64 sibling_imbalance(const struct fg_balance *b, const struct fg_sd_stats *s)
 {
 	u64 nr = s->busiest->nr, local_nr = s->local->nr;
 	u64 cores = b->busiest->cores, local_cores = b->sd->groups->cores, excess;
@@ -37,7 +37,7 @@ static u64 sibling_imbalance(const struct fg_balance *b, const struct sd_lb_stat
 	return excess <= 1 && !local_nr && nr > 1 ? 2 : excess;
 }
 
-static u64 sibling_excess(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s)
+static u64 sibling_excess(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s)
 {
 	if (feat(sys, FG_SIB_RATIO))
 		return sibling_imbalance(b, s);
@@ -51,7 +51,7 @@ static void set_amount(struct fg_balance *b, u32 migration, u64 amount)
 }
 
 /* Half of an excess of tasks; between nodes a small one is left alone. */
-static u64 half_of_excess(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s, u64 excess)
+static u64 half_of_excess(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s, u64 excess)
 {
 	u64 half = excess >> 1;
 
@@ -69,7 +69,8 @@ static u64 half_of_excess(const struct fg_sys *sys, const struct fg_balance *b, 
 }
 
 /* Types that ask for balance by themselves. 1: done. */
-static u32 amount_by_type(const struct fg_sys *sys, struct fg_balance *b, const struct sg_lb_stats *busiest)
+global_func u32 amount_by_type(const struct fg_sys *sys state_arg, struct fg_balance *b state_arg,
+			       const struct fg_sg_stats *busiest state_arg)
 {
 	switch (busiest->type) {
 	case group_misfit_task:
@@ -94,7 +95,7 @@ static u32 amount_by_type(const struct fg_sys *sys, struct fg_balance *b, const 
 }
 
 /* The local group has room. */
-static void fill_spare_capacity(const struct fg_sys *sys, struct fg_balance *b, const struct sd_lb_stats *s)
+static void fill_spare_capacity(const struct fg_sys *sys, struct fg_balance *b, const struct fg_sd_stats *s)
 {
 	u32 one_cpu = s->busiest->weight == 1 && feat(sys, FG_LB_P07);
 	u64 room = pos_sub(s->local->capacity, s->local->util), excess;
@@ -118,9 +119,9 @@ static void fill_spare_capacity(const struct fg_sys *sys, struct fg_balance *b, 
  * Neither group shall cross the mean. The kernel's products are unsigned and wrap: a group on the wrong side of the mean
  * does not limit the amount (spec 6.4, wrap rule).
  */
-static void level_loads(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
+static void level_loads(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s)
 {
-	struct sg_lb_stats *local = s->local, *busiest = s->busiest;
+	struct fg_sg_stats *local = s->local, *busiest = s->busiest;
 
 	if (local->type < group_overloaded) {
 		/* It will be overloaded, so its load begins to matter. */
@@ -137,7 +138,7 @@ static void level_loads(const struct fg_sys *sys, struct fg_balance *b, struct s
 }
 
 /* b->migration and b->imbalance; 0: nothing after all. */
-static void calculate_imbalance(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
+static void calculate_imbalance(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s)
 {
 	b->imbalance = 0;
 	if (amount_by_type(sys, b, s->busiest))

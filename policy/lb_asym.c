@@ -35,7 +35,7 @@ static u32 use_asym_prio(const struct fg_sys *sys, const struct fg_domain *sd, s
 }
 
 /* v5.16 to v6.4: dst is preferred to the CPUs of g, where some of them are threads of a core. */
-static u32 asym_smt_can_pull(const struct fg_balance *b, const struct sd_lb_stats *s, const struct fg_group *g)
+static u32 asym_smt_can_pull(const struct fg_balance *b, const struct fg_sd_stats *s, const struct fg_group *g)
 {
 	u32 prefers = asym_prefer(b->dst_cpu, g->asym_prefer_cpu);
 	u32 busy = s->other->weight - s->other->idle_cpus;
@@ -48,7 +48,7 @@ static u32 asym_smt_can_pull(const struct fg_balance *b, const struct sd_lb_stat
 }
 
 /* An idle dst is preferred to the CPUs of g, whose sums are in s->other. */
-static u32 group_asym(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
+static u32 group_asym(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s,
 		      const struct fg_group *g)
 {
 	u32 smt = g->flags & FG_SD_SHARE_CPUCAPACITY;

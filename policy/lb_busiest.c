@@ -2,8 +2,8 @@
 /* The busiest group as 002/P04 made it: by type first, then by what matters in that type (spec 6.3, 6.4). */
 #include "lb.h"
 
-static u32 lb_classify(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
-		       const struct sg_lb_stats *st)
+global_func u32 lb_classify(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+			    const struct fg_group *g state_arg, const struct fg_sg_stats *st state_arg)
 {
 	if (lb_is_overloaded(sys, b->sd->imbalance_pct, st))
 		return group_overloaded;
@@ -34,7 +34,7 @@ static u64 dst_capacity(const struct fg_sys *sys, const struct fg_balance *b)
 }
 
 /* What g's misfit task needs dst can give it. */
-static u32 can_help_misfit(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
+static u32 can_help_misfit(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s,
 			   const struct fg_group *g)
 {
 	if (!s->dst_core_idle || s->local->type != group_has_spare)
@@ -45,7 +45,7 @@ static u32 can_help_misfit(const struct fg_sys *sys, const struct fg_balance *b,
 }
 
 /* Nothing waits in g, whose sums are in s->other, and its CPUs are bigger than what dst's group offers. */
-static u32 better_off_there(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
+static u32 better_off_there(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s,
 			    const struct fg_group *g)
 {
 	if (!(b->sd->flags & FG_SD_ASYM_CPUCAPACITY) || s->other->type > group_fully_busy)
@@ -65,7 +65,7 @@ static u32 smt_vs_nonsmt(const struct fg_group *a, const struct fg_group *c)
 	return a && c && is_smt_group(a) != is_smt_group(c);
 }
 
-static u32 fewer_idle(const struct fg_sys *sys, const struct sg_lb_stats *st, const struct sg_lb_stats *than)
+static u32 fewer_idle(const struct fg_sys *sys, const struct fg_sg_stats *st, const struct fg_sg_stats *than)
 {
 	if (st->idle_cpus != than->idle_cpus)
 		return st->idle_cpus < than->idle_cpus;
@@ -73,8 +73,8 @@ static u32 fewer_idle(const struct fg_sys *sys, const struct sg_lb_stats *st, co
 }
 
 /* v6.6: equally loaded groups, both with load 0 in fact; siblings need help more than others. */
-static u32 fuller(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *st,
-		  const struct sg_lb_stats *than)
+static u32 fuller(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sg_stats *st,
+		  const struct fg_sg_stats *than)
 {
 	if (st->avg_load != than->avg_load || !feat(sys, FG_SMT_BALANCE))
 		return st->avg_load > than->avg_load;
@@ -82,7 +82,7 @@ static u32 fuller(const struct fg_sys *sys, const struct fg_balance *b, const st
 }
 
 /* v6.6: a core with one task of its siblings is left alone, one with more comes before CPUs without siblings. */
-static u32 spare_is_busier(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
+static u32 spare_is_busier(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s,
 			   const struct fg_group *g)
 {
 	if (feat(sys, FG_SMT_BALANCE) && smt_vs_nonsmt(b->busiest, g))
@@ -91,10 +91,10 @@ static u32 spare_is_busier(const struct fg_sys *sys, const struct fg_balance *b,
 }
 
 /* g, in s->other, and the busiest are of one type. */
-static u32 busier_of_type(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
+static u32 busier_of_type(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s,
 			  const struct fg_group *g)
 {
-	const struct sg_lb_stats *st = s->other, *busiest = s->busiest;
+	const struct fg_sg_stats *st = s->other, *busiest = s->busiest;
 
 	switch (st->type) {
 	case group_overloaded:
@@ -121,8 +121,8 @@ static u32 busier_of_type(const struct fg_sys *sys, const struct fg_balance *b, 
 }
 
 /* g, in s->other, which has a fair task, is busier than the busiest so far. */
-static u32 pick_busiest(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
-			const struct fg_group *g)
+global_func u32 pick_busiest(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+			     const struct fg_sd_stats *s state_arg, const struct fg_group *g state_arg)
 {
 	u32 type = s->other->type;
 
@@ -136,15 +136,15 @@ static u32 pick_busiest(const struct fg_sys *sys, const struct fg_balance *b, co
 }
 
 /* The group in s->other, whatever its type: it has nothing to give, or it has room where another has not. */
-static u32 is_out_of_question(const struct sd_lb_stats *s)
+static u32 is_out_of_question(const struct fg_sd_stats *s)
 {
-	const struct sg_lb_stats *st = s->other;
+	const struct fg_sg_stats *st = s->other;
 
 	return !st->h_nr || (s->busiest->type == group_overloaded && st->nr <= st->weight);
 }
 
 /* What idle CPUs can do for the group g in s->other, which is not theirs. */
-static void look_at_siblings(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s,
+static void look_at_siblings(const struct fg_sys *sys, const struct fg_balance *b, struct fg_sd_stats *s,
 			     const struct fg_group *g)
 {
 	s->other->asym_packing = group_asym(sys, b, s, g);
@@ -153,7 +153,7 @@ static void look_at_siblings(const struct fg_sys *sys, const struct fg_balance *
 }
 
 static void set_type(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
-		     struct sg_lb_stats *st)
+		     struct fg_sg_stats *st)
 {
 	st->type = lb_classify(sys, b, g, st);
 	if (st->type == group_overloaded)
@@ -164,7 +164,7 @@ static void set_type(const struct fg_sys *sys, const struct fg_balance *b, const
  * g into the statistics. Whether tasks are to be moved to dst's cache is decided by what the pass before recorded of the
  * group.
  */
-static void look_at_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g)
+static void look_at_group(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s, struct fg_group *g)
 {
 	if (sd_stats_group(sys, b, s, g)) {
 		set_type(sys, b, g, s->local);
@@ -184,7 +184,7 @@ static void look_at_group(const struct fg_sys *sys, struct fg_balance *b, struct
 }
 
 /* The busiest group in b->busiest, and statistics of it, of the local group and of all. */
-static void update_sd_lb_stats(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
+static void update_sd_lb_stats(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s)
 {
 	struct fg_group *g;
 
@@ -220,7 +220,7 @@ static u32 busiest_by_type(u32 type)
 }
 
 /* Both groups are overloaded. */
-static u32 compare_loads(const struct fg_balance *b, const struct sd_lb_stats *s)
+static u32 compare_loads(const struct fg_balance *b, const struct fg_sd_stats *s)
 {
 	u64 local = s->local->avg_load, busiest = s->busiest->avg_load;
 
@@ -232,7 +232,7 @@ static u32 compare_loads(const struct fg_balance *b, const struct sd_lb_stats *s
 }
 
 /* Nothing is overloaded. */
-static u32 compare_idle_cpus(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s)
+static u32 compare_idle_cpus(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s)
 {
 	/* 002/P07 compares groups of one CPU by their tasks. */
 	u32 by_idle = s->busiest->weight > 1 || !feat(sys, FG_LB_P07);
@@ -251,7 +251,8 @@ static u32 compare_idle_cpus(const struct fg_sys *sys, const struct fg_balance *
 }
 
 /* How the look ends, from the statistics; an amount is still to be found. */
-static u32 decide_balance(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s)
+global_func u32 decide_balance(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+			       const struct fg_sd_stats *s state_arg)
 {
 	u32 rule;
 
@@ -281,16 +282,16 @@ static u32 decide_balance(const struct fg_sys *sys, const struct fg_balance *b, 
 }
 
 /* find_busiest_group since 002/P04. 1: b->busiest, b->imbalance of b->migration; b->rule anyway. */
-static noinline u32 find_busiest_by_type(const struct fg_sys *sys, struct fg_balance *b)
+global_func host_noinline u32 find_busiest_by_type(const struct fg_sys *sys state_arg, struct fg_balance *b state_arg)
 {
-	struct sd_lb_stats s;
+	struct fg_sd_stats *s = &b->stats;
 
-	update_sd_lb_stats(sys, b, &s);
-	b->src_type = s.busiest->type;
-	b->rule = decide_balance(sys, b, &s);
+	update_sd_lb_stats(sys, b, s);
+	b->src_type = s->busiest->type;
+	b->rule = decide_balance(sys, b, s);
 	if (!balance_rule_moves(b->rule))
 		return 0;
-	calculate_imbalance(sys, b, &s);
+	calculate_imbalance(sys, b, s);
 	if (!b->imbalance)
 		b->rule = FG_BALANCE_RULE_NO_AMOUNT;
 	return b->imbalance != 0;

@@ -165,8 +165,10 @@ static s32 first_cpu_of(const struct fg_sys *sys, const struct fg_group *g)
 	return (s32)mask_next_and(&g->span, &g->span, 0, sys->nr_cpus);
 }
 
-static noinline u32 tasks_prefer_llc_of_dst(const struct fg_sys *sys, const struct fg_balance *b,
-					    const struct fg_group *g, struct sg_lb_stats *st)
+global_func host_noinline u32 tasks_prefer_llc_of_dst(const struct fg_sys *sys state_arg,
+						      const struct fg_balance *b state_arg,
+						      const struct fg_group *g state_arg,
+						      struct fg_sg_stats *st state_arg)
 {
 	const struct fg_cpu *dst = cpu_rq(sys, (u32)b->dst_cpu);
 	s32 first = first_cpu_of(sys, g);
@@ -186,7 +188,7 @@ static noinline u32 tasks_prefer_llc_of_dst(const struct fg_sys *sys, const stru
  * prefer.
  */
 static inline u32 group_wants_llc_of_dst(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
-					 struct sg_lb_stats *st)
+					 struct fg_sg_stats *st)
 {
 	st->nr_pref_dst_llc = 0;
 	if (!cache_aware(sys) || (b->sd->flags & FG_SD_SHARE_LLC))
@@ -196,7 +198,7 @@ static inline u32 group_wants_llc_of_dst(const struct fg_sys *sys, const struct 
 
 /* record_sg_llc_stats: where groups are caches, their statistics are what can_migrate_llc() compares later. */
 static void record_llc_stats(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_group *g,
-			     const struct sg_lb_stats *st)
+			     const struct fg_sg_stats *st)
 {
 	struct fg_llc *llc;
 	s32 first;

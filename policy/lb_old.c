@@ -13,7 +13,7 @@
  */
 #include "lb.h"
 
-static u32 classify_old(const struct fg_group *g, const struct sg_lb_stats *st)
+static u32 classify_old(const struct fg_group *g, const struct fg_sg_stats *st)
 {
 	if (st->no_capacity)
 		return group_overloaded;
@@ -23,7 +23,7 @@ static u32 classify_old(const struct fg_group *g, const struct sg_lb_stats *st)
 }
 
 /* Two tasks more than here, where there is room: prefer-sibling spreads them, whatever they weigh. */
-static u32 has_sibling_excess(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s)
+static u32 has_sibling_excess(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s)
 {
 	const struct fg_domain *child = b->sd->child;
 
@@ -32,7 +32,7 @@ static u32 has_sibling_excess(const struct fg_sys *sys, const struct fg_balance 
 }
 
 /* Its biggest CPU is clearly smaller than the biggest here, and here is room. */
-static u32 can_take_misfit(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
+static u32 can_take_misfit(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s,
 			   const struct fg_group *g)
 {
 	return fits_capacity(g->max_capacity, b->sd->groups->max_capacity) &&
@@ -40,9 +40,9 @@ static u32 can_take_misfit(const struct fg_sys *sys, const struct fg_balance *b,
 }
 
 /* On asymmetric domains g is skipped if its CPUs are bigger and not crowded, or if its misfit is the smaller one. */
-static u32 passed_over_by_size(const struct fg_balance *b, const struct sd_lb_stats *s, const struct fg_group *g)
+static u32 passed_over_by_size(const struct fg_balance *b, const struct fg_sd_stats *s, const struct fg_group *g)
 {
-	const struct sg_lb_stats *st = s->other;
+	const struct fg_sg_stats *st = s->other;
 
 	if (!(b->sd->flags & FG_SD_ASYM_CPUCAPACITY))
 		return 0;
@@ -57,10 +57,10 @@ static u32 packs_asym(const struct fg_balance *b)
 }
 
 /* Work leaves the group with the least preferred CPUs first, and only for a CPU that is preferred to them. */
-static u32 pick_for_packing(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s,
+static u32 pick_for_packing(const struct fg_sys *sys, const struct fg_balance *b, struct fg_sd_stats *s,
 			    const struct fg_group *g)
 {
-	struct sg_lb_stats *st = s->other;
+	struct fg_sg_stats *st = s->other;
 
 	if (!st->h_nr || !asym_prefer(b->dst_cpu, g->asym_prefer_cpu))
 		return 0;
@@ -72,10 +72,10 @@ static u32 pick_for_packing(const struct fg_sys *sys, const struct fg_balance *b
  * Whether the group g in s->other is busier than the busiest so far; never a misfit group that dst_cpu cannot help.
  * Other groups of different types compare by type alone.
  */
-static u32 pick_busiest_old(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s,
-			    const struct fg_group *g)
+global_func u32 pick_busiest_old(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+				 struct fg_sd_stats *s state_arg, const struct fg_group *g state_arg)
 {
-	struct sg_lb_stats *st = s->other;
+	struct fg_sg_stats *st = s->other;
 
 	st->asym_packing = 0;
 	if (st->type == group_misfit_task && !can_take_misfit(sys, b, s, g))
@@ -88,11 +88,11 @@ static u32 pick_busiest_old(const struct fg_sys *sys, const struct fg_balance *b
 }
 
 /* Statistics of g, and whether it is the busiest so far. */
-static noinline void look_at_group_old(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
-				       struct fg_group *g)
+static host_noinline void look_at_group_old(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s,
+					    struct fg_group *g)
 {
 	u32 is_local = sd_stats_group(sys, b, s, g);
-	struct sg_lb_stats *st = is_local ? s->local : s->other;
+	struct fg_sg_stats *st = is_local ? s->local : s->other;
 
 	st->avg_load = st->load * FG_CAPACITY_SCALE / st->capacity;
 	st->no_capacity =
@@ -110,9 +110,10 @@ static u32 packs_busiest(const struct fg_sys *sys, const struct fg_balance *b)
 }
 
 /* How the look ends, from the statistics; an amount is still to be found. */
-static u32 decide_old(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s)
+global_func u32 decide_old(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+			   const struct fg_sd_stats *s state_arg)
 {
-	const struct sg_lb_stats *local = s->local, *busiest = s->busiest;
+	const struct fg_sg_stats *local = s->local, *busiest = s->busiest;
 
 	if (left_to_wakeups(sys, b))
 		return FG_BALANCE_RULE_EAS;
@@ -146,7 +147,7 @@ static u64 load_per_task(u64 load, u32 nr)
 }
 
 /* pt. Of a group that affinity left unbalanced no more than the average load: it may not be much busier than others. */
-static u64 busiest_load_per_task(const struct sd_lb_stats *s)
+static u64 busiest_load_per_task(const struct fg_sd_stats *s)
 {
 	u64 pt = load_per_task(s->busiest->load, s->busiest->h_nr);
 
@@ -154,7 +155,7 @@ static u64 busiest_load_per_task(const struct sd_lb_stats *s)
 }
 
 /* An empty group goes by dst, which may have tasks without being a candidate. */
-static u64 local_load_per_task(const struct fg_sys *sys, const struct fg_balance *b, const struct sg_lb_stats *local)
+static u64 local_load_per_task(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sg_stats *local)
 {
 	const struct fg_cpu *dst = cpu_rq(sys, (u32)b->dst_cpu);
 
@@ -169,9 +170,9 @@ static u64 local_load_per_task(const struct fg_sys *sys, const struct fg_balance
  *	now	C_B * min(ptB, B.avg)		+ C_L * min(ptL, L.avg)
  *	then	C_B * min(ptB, B.avg - ptB/C_B)	+ C_L * min(ptL, L.avg + ptB/C_L)
  */
-static u32 moving_gains_throughput(const struct sd_lb_stats *s, u64 local_pt, u64 pt)
+static u32 moving_gains_throughput(const struct fg_sd_stats *s, u64 local_pt, u64 pt)
 {
-	const struct sg_lb_stats *local = s->local, *busiest = s->busiest;
+	const struct fg_sg_stats *local = s->local, *busiest = s->busiest;
 	u64 off = pt * FG_CAPACITY_SCALE / busiest->capacity;
 	u64 on = min_u64(busiest->avg_load * busiest->capacity, pt * FG_CAPACITY_SCALE) / local->capacity;
 	u64 now, then = 0;
@@ -187,7 +188,7 @@ static u32 moving_gains_throughput(const struct sd_lb_stats *s, u64 local_pt, u6
  * An amount below pt would move nothing. Raises it to pt, one task, if that is at most the difference of the loads, or
  * if more gets done with the task moved.
  */
-static u64 fix_small_imbalance(const struct fg_sys *sys, const struct fg_balance *b, const struct sd_lb_stats *s,
+static u64 fix_small_imbalance(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_sd_stats *s,
 			       u64 amount)
 {
 	u64 pt = busiest_load_per_task(s), local_pt = local_load_per_task(sys, b, s->local);
@@ -200,9 +201,9 @@ static u64 fix_small_imbalance(const struct fg_sys *sys, const struct fg_balance
 }
 
 /* Between two overloaded groups: down to a nice 0 task a CPU, for none shall become idle. */
-static u64 load_above_capacity(const struct sd_lb_stats *s)
+static u64 load_above_capacity(const struct fg_sd_stats *s)
 {
-	const struct sg_lb_stats *busiest = s->busiest;
+	const struct fg_sg_stats *busiest = s->busiest;
 	u64 load = (u64)busiest->h_nr * FG_NICE_0_LOAD;
 
 	if (busiest->type != group_overloaded || s->local->type != group_overloaded || load <= busiest->capacity)
@@ -214,9 +215,9 @@ static u64 load_above_capacity(const struct sd_lb_stats *s)
  * Up to the average load from both sides. It is unsigned as in the kernel: where a misfit is on the wrong side of the
  * average, what is below zero is next to endless, and the other side alone says how much.
  */
-static u64 load_to_average(const struct sd_lb_stats *s)
+static u64 load_to_average(const struct fg_sd_stats *s)
 {
-	const struct sg_lb_stats *local = s->local, *busiest = s->busiest;
+	const struct fg_sg_stats *local = s->local, *busiest = s->busiest;
 	u64 pull = min_u64(busiest->avg_load - s->avg_load, load_above_capacity(s));
 
 	if (busiest->type != group_misfit_task && (busiest->avg_load <= s->avg_load || local->avg_load >= s->avg_load))
@@ -225,7 +226,7 @@ static u64 load_to_average(const struct sd_lb_stats *s)
 }
 
 static noinline u64 calculate_imbalance_old(const struct fg_sys *sys, const struct fg_balance *b,
-					    const struct sd_lb_stats *s)
+					    const struct fg_sd_stats *s)
 {
 	u64 amount;
 
@@ -240,7 +241,7 @@ static noinline u64 calculate_imbalance_old(const struct fg_sys *sys, const stru
 }
 
 /* 1: b->src_type and b->imbalance say what moves; b->rule anyway. */
-static u32 look_for_imbalance_old(const struct fg_sys *sys, struct fg_balance *b, const struct sd_lb_stats *s)
+static u32 look_for_imbalance_old(const struct fg_sys *sys, struct fg_balance *b, const struct fg_sd_stats *s)
 {
 	b->rule = decide_old(sys, b, s);
 	if (!balance_rule_moves(b->rule))
@@ -254,15 +255,15 @@ static u32 look_for_imbalance_old(const struct fg_sys *sys, struct fg_balance *b
 	return b->imbalance != 0;
 }
 
-static noinline u32 find_busiest_old(const struct fg_sys *sys, struct fg_balance *b)
+global_func host_noinline u32 find_busiest_old(const struct fg_sys *sys state_arg, struct fg_balance *b state_arg)
 {
-	struct sd_lb_stats s;
+	struct fg_sd_stats *s = &b->stats;
 	struct fg_group *g;
 
 	b->migration = FG_MIGRATE_LOAD;
 	b->src_type = group_has_spare;
-	sd_stats_begin(sys, b, &s);
-	for_each_group(g, b->sd) look_at_group_old(sys, b, &s, g);
-	sd_stats_end(sys, b, &s);
-	return look_for_imbalance_old(sys, b, &s);
+	sd_stats_begin(sys, b, s);
+	for_each_group(g, b->sd) look_at_group_old(sys, b, s, g);
+	sd_stats_end(sys, b, s);
+	return look_for_imbalance_old(sys, b, s);
 }

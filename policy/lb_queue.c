@@ -19,7 +19,8 @@ static u32 queue_nr(const struct fg_sys *sys, const struct fg_cpu *rq)
 }
 
 /* The only task of rq would lose by a move to dst. */
-static u32 dst_is_no_gain(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
+global_func u32 dst_is_no_gain(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+			       const struct fg_cpu *rq state_arg)
 {
 	u64 dst = dst_capacity(sys, b);
 
@@ -42,7 +43,8 @@ static u32 dst_is_no_gain(const struct fg_sys *sys, const struct fg_balance *b, 
 }
 
 /* What rq has of what is to be moved; 0: it gives nothing. */
-static u64 queue_value(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq)
+global_func u64 queue_value(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+			    const struct fg_cpu *rq state_arg)
 {
 	u32 nr = queue_nr(sys, rq);
 	u64 load;

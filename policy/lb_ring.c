@@ -7,7 +7,7 @@
 
 static u32 ring_class(const struct fg_sys *sys, const struct fg_sums *sums, const struct fg_ring_place *place)
 {
-	struct sg_lb_stats st;
+	struct fg_sg_stats st;
 
 	if (sums->squeezed_cpus || place->imbalance)
 		return FG_RING_READ;
@@ -43,7 +43,7 @@ static u32 ring_suffices(const struct fg_sys *sys, const struct fg_balance *b)
 	return 0;
 }
 
-static void look_at_ring(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
+static void look_at_ring(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s)
 {
 }
 #else
@@ -91,7 +91,7 @@ static void choose_groups(const struct fg_sys *sys, struct fg_ring *ring, s32 ds
 }
 
 /* The groups of b->sd into the statistics. ring_suffices() must hold. */
-static void look_at_ring(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s)
+static void look_at_ring(const struct fg_sys *sys, struct fg_balance *b, struct fg_sd_stats *s)
 {
 	struct fg_ring *ring = b->sd->ring;
 	struct fg_group *local = b->sd->groups;

@@ -14,7 +14,7 @@ static u64 lb_load(const struct fg_sys *sys, const struct fg_cpu *rq)
 	return feat(sys, FG_LB_P06) ? cpu_load(rq) : rq->queued.load_avg;
 }
 
-static void clear_sg_stats(struct sg_lb_stats *st)
+static void clear_sg_stats(struct fg_sg_stats *st)
 {
 	st->load = 0;
 	st->util = 0;
@@ -35,7 +35,7 @@ static void clear_sg_stats(struct sg_lb_stats *st)
 	st->llc = 0;
 }
 
-static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s)
+static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b, struct fg_sd_stats *s)
 {
 	s->local = &s->group[0];
 	s->busiest = &s->group[1];
@@ -53,7 +53,7 @@ static void sd_stats_begin(const struct fg_sys *sys, const struct fg_balance *b,
 }
 
 /* Reads rq into the sums, but for what depends on the group it is in. What it says of the partition. */
-static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, struct sg_lb_stats *st)
+static inline u32 add_cpu(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_sg_stats *st)
 {
 	u32 status = (rq->nr_running > 1) * SG_OVERLOAD;
 
@@ -106,8 +106,8 @@ static inline u32 sum_flags(const struct fg_sys *sys, const struct fg_balance *b
 }
 
 /* All of rq into the sums of its group; what it says of the partition. flags: SUM_* */
-static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, const struct fg_cpu *rq, u32 flags,
-			  struct sg_lb_stats *st)
+global_inline u32 sum_cpu(const struct fg_sys *sys state_arg, const struct fg_balance *b state_arg,
+			  const struct fg_cpu *rq state_arg, u32 flags, struct fg_sg_stats *st frame_arg)
 {
 	u32 status = add_cpu(sys, rq, st);
 	u64 misfit = misfit_load_of(sys, b, rq);
@@ -121,9 +121,9 @@ static inline u32 sum_cpu(const struct fg_sys *sys, const struct fg_balance *b, 
 
 /* Of a group of one CPU, as most are: no sets are searched, and nothing is added up. */
 static u32 sum_one(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
-		   struct sg_lb_stats *st)
+		   struct fg_sg_stats *st)
 {
-	struct sg_lb_stats sum;
+	struct fg_sg_stats sum;
 	u32 status = 0;
 
 	clear_sg_stats(&sum);
@@ -136,10 +136,10 @@ static u32 sum_one(const struct fg_sys *sys, struct fg_balance *b, const struct 
 }
 
 /* On a large machine this is where most of the time goes: the sums stay in registers. */
-static noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
-				struct sg_lb_stats *st)
+static host_noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g,
+				     u32 local, struct fg_sg_stats *st)
 {
-	struct sg_lb_stats sum;
+	struct fg_sg_stats sum;
 	u32 cpu, status = 0, looked_at = 0, flags = sum_flags(sys, b, g, local);
 
 	clear_sg_stats(&sum);
@@ -155,7 +155,7 @@ static noinline u32 sum_several(const struct fg_sys *sys, struct fg_balance *b, 
 
 void fg_cpu_sums(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_sums *sums)
 {
-	struct sg_lb_stats st;
+	struct fg_sg_stats st;
 	u32 status;
 
 	clear_sg_stats(&st);
@@ -186,7 +186,7 @@ static u32 sums_suffice(const struct fg_sys *sys, const struct fg_balance *b, co
 	return g->weight == 1 ? mask_test(&b->cpus, g->balance_cpu) : mask_subset(&g->span, &b->cpus, sys->nr_cpus);
 }
 
-static u32 sum_kept(struct fg_balance *b, const struct fg_group *g, struct sg_lb_stats *st)
+static u32 sum_kept(struct fg_balance *b, const struct fg_group *g, struct fg_sg_stats *st)
 {
 	const struct fg_sums *sums = g->sums;
 
@@ -202,7 +202,7 @@ static u32 sum_kept(struct fg_balance *b, const struct fg_group *g, struct sg_lb
 }
 
 static u32 sum_group(const struct fg_sys *sys, struct fg_balance *b, const struct fg_group *g, u32 local,
-		     struct sg_lb_stats *st)
+		     struct fg_sg_stats *st)
 {
 	/* The capacity of dst may just have been updated. */
 	if (g->weight == 1 && local)
@@ -212,11 +212,11 @@ static u32 sum_group(const struct fg_sys *sys, struct fg_balance *b, const struc
 	return g->weight == 1 ? sum_one(sys, b, g, local, st) : sum_several(sys, b, g, local, st);
 }
 
-static noinline u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *b, struct sd_lb_stats *s,
-				   struct fg_group *g)
+global_func host_noinline u32 sd_stats_group(const struct fg_sys *sys state_arg, struct fg_balance *b state_arg,
+					     struct fg_sd_stats *s state_arg, struct fg_group *g state_arg)
 {
 	u32 local = g->weight == 1 ? g->balance_cpu == b->dst_cpu : mask_test(&g->span, b->dst_cpu);
-	struct sg_lb_stats *st = local ? s->local : s->other;
+	struct fg_sg_stats *st = local ? s->local : s->other;
 	u32 status;
 
 	/* That may change the capacity of dst, but only where groups are single CPUs: sums stay as they are. */
@@ -233,9 +233,9 @@ static noinline u32 sd_stats_group(const struct fg_sys *sys, struct fg_balance *
 	return local;
 }
 
-static void sd_stats_take(struct fg_balance *b, struct sd_lb_stats *s, struct fg_group *g)
+static void sd_stats_take(struct fg_balance *b, struct fg_sd_stats *s, struct fg_group *g)
 {
-	struct sg_lb_stats *former = s->busiest;
+	struct fg_sg_stats *former = s->busiest;
 
 	b->busiest = g;
 	s->busiest = s->other;
@@ -281,19 +281,19 @@ static void update_idle_cpu_scan(const struct fg_sys *sys, const struct fg_balan
 		dst->llc->nr_idle_scan = idle_cpus_expected(sum_util, b->sd);
 }
 
-static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, struct sd_lb_stats *s)
+static void sd_stats_end(const struct fg_sys *sys, const struct fg_balance *b, struct fg_sd_stats *s)
 {
 	update_root_status(b->sd, cpu_rq(sys, (u32)b->dst_cpu)->rd, s->status);
 	update_idle_cpu_scan(sys, b, s->total_util);
 	s->avg_load = s->total_load * FG_CAPACITY_SCALE / nonzero(s->total_capacity);
 }
 
-static u32 runnable_exceeds(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st)
+static u32 runnable_exceeds(const struct fg_sys *sys, u32 imbalance_pct, const struct fg_sg_stats *st)
 {
 	return feat(sys, FG_RUNNABLE_CLASS) && st->capacity * imbalance_pct < st->runnable * 100;
 }
 
-static u32 lb_is_overloaded(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st)
+static u32 lb_is_overloaded(const struct fg_sys *sys, u32 imbalance_pct, const struct fg_sg_stats *st)
 {
 	/* v7.1: with clamps, a group may have more to do than it has capacity for. */
 	if (feat(sys, FG_OVERLOAD_NEEDS_OU) && sys->eas && !st->overutilized)
@@ -303,7 +303,7 @@ static u32 lb_is_overloaded(const struct fg_sys *sys, u32 imbalance_pct, const s
 	return st->capacity * 100 < st->util * imbalance_pct || runnable_exceeds(sys, imbalance_pct, st);
 }
 
-static u32 lb_has_capacity(const struct fg_sys *sys, u32 imbalance_pct, const struct sg_lb_stats *st)
+static u32 lb_has_capacity(const struct fg_sys *sys, u32 imbalance_pct, const struct fg_sg_stats *st)
 {
 	if (st->nr < st->weight)
 		return 1;

@@ -11,14 +11,15 @@
 /*
  * Loops over lists and sets of which the BPF verifier knows nothing, so it cannot see that they end. There it counts the
  * turns itself, up to millions. can_loop(i, limit) is for loops that have a bound of their own, against broken lists:
- * turn i of at most limit; it takes the place of the bound, for with both the verifier would follow each turn.
+ * turn i of at most limit; it takes the place of the bound, for with both the verifier would follow each turn. A may_goto must
+ * not go to the instruction after it, so another one follows.
  */
 #ifdef __bpf__
 #define can_loop(i, limit)                                                                                             \
 	({                                                                                                             \
 		__label__ spent, go_on;                                                                                \
 		u32 more = ((void)(i), 1);                                                                             \
-		__asm__ volatile goto("may_goto %l[spent]" : : : : spent);                                             \
+		__asm__ volatile goto("may_goto %l[spent]; goto +0" : : : : spent);                                    \
 		goto go_on;                                                                                            \
 	spent:                                                                                                         \
 		more = 0;                                                                                              \

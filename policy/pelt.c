@@ -60,7 +60,7 @@ static u64 accumulate_segments(u64 periods, u64 d1, u64 d3)
 }
 
 /* us pass: the sums decay by the boundaries crossed. The number of these; *worth is what a busy step adds. */
-static u64 pelt_step(struct fg_avg *sa, u64 us, u64 *worth)
+static inline __attribute__((always_inline)) u64 pelt_step(struct fg_avg *sa, u64 us, u64 *worth)
 {
 	u64 begun = sa->period_contrib, crossed = (begun + us) / 1024, rest = (begun + us) % 1024;
 
@@ -75,7 +75,8 @@ static u64 pelt_step(struct fg_avg *sa, u64 us, u64 *worth)
 	return crossed;
 }
 
-u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 running)
+static inline __attribute__((always_inline)) u32 pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable,
+							     u32 running)
 {
 	u64 delta, crossed, worth;
 
@@ -97,6 +98,11 @@ u32 fg_pelt_update(struct fg_avg *sa, u64 now, u64 load, u32 runnable, u32 runni
 		sa->util_sum += running ? worth << 10 : 0;
 	}
 	return crossed != 0;
+}
+
+global_question u32 fg_pelt_update(struct fg_avg *sa state_arg, u64 now, u64 load, u32 runnable, u32 running)
+{
+	return pelt_update(sa, now, load, runnable, running);
 }
 
 void fg_pelt_averages(struct fg_avg *sa, u64 weight)
@@ -125,7 +131,7 @@ static u64 queue_clock_pelt(const struct fg_cpu *rq, const struct fg_tg_cpu *g)
 /* sync(p) and the like: sa slept from its last update until now. */
 static void pelt_decay_blocked(struct fg_avg *sa, u64 now, u64 weight)
 {
-	if (fg_pelt_update(sa, now, 0, 0, 0))
+	if (pelt_update(sa, now, 0, 0, 0))
 		fg_pelt_averages(sa, weight);
 }
 

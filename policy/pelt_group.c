@@ -50,7 +50,8 @@ static void apply_removed_from_group(const struct fg_sys *sys, struct fg_tg_cpu 
 }
 
 /* The signal of g's own queue up to now; 1: its averages are others than before. */
-static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 age_group_queue(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+				struct fg_tg_cpu *g state_arg)
 {
 	u32 changed = g->removed_nr != 0;
 
@@ -174,7 +175,8 @@ static void tell_load(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_
 }
 
 /* propagate_entity_load_avg: 1 if something was propagated to the group above, which has to propagate it in turn. */
-static u32 propagate(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 propagate(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			  struct fg_tg_cpu *g state_arg)
 {
 	struct fg_avg *e = &g->entity.avg, *to = queue_avg(rq, &g->entity);
 	u64 *const util[2] = { &e->util_avg, &e->util_sum }, *const util_to[2] = { &to->util_avg, &to->util_sum };
@@ -210,7 +212,8 @@ static u32 age_above_group(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 }
 
 /* The same, and others hear of it: the load of the whole group above. 1: the signals of rq have changed. */
-static u32 age_above_telling(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 age_above_telling(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+				  struct fg_tg_cpu *g state_arg)
 {
 	struct fg_tg_cpu *above = group_above(rq, g);
 	u32 changed = age_above_group(sys, rq, g);

@@ -25,19 +25,28 @@
 /*
  * The BPF verifier follows every path through a program, and a whole placement has too many. It checks a global_func
  * once, for any arguments, and does not enter it at its calls. Pointer arguments must be marked for that: state_arg,
- * one of the structs of fg.h; frame_arg, an object on the stack of a caller.
+ * one of the structs of fg.h; frame_arg, an object on the stack of a caller. It returns a number. Elsewhere a global_func is static,
+ * a global_question is one of fg.h, a global_inline is inlined.
+ *
+ * A chain of calls may have eight functions and no more: host_noinline is for those that are a call elsewhere only.
  */
 #ifdef __bpf__
 #define global_func noinline __attribute__((visibility("default")))
+#define global_question global_func
+#define global_inline global_func
 #define state_arg __attribute__((btf_decl_tag("arg:arena")))
 #define frame_arg __attribute__((nonnull, btf_decl_tag("arg:nonnull")))
 #define bpf_noinline noinline
+#define host_noinline
 #else
 #define global_func static
+#define global_question
+#define global_inline static inline
 #define state_arg
 #define frame_arg
 /* In loops that the host runs millions of times a call takes longer than what it saves. */
 #define bpf_noinline
+#define host_noinline noinline
 #endif
 
 static inline u32 feat(const struct fg_sys *sys, enum fg_feature_id id)
@@ -299,7 +308,7 @@ static void task_tick_cache(const struct fg_sys *sys, const struct fg_cpu *rq, s
 static u32 invalid_llc_nr(const struct fg_sys *sys, const struct fg_process *g, const struct fg_cpu *rq);
 
 /* schedutil.c */
-static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
+global_func u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags);
 
 /* bandwidth.c */
 static u32 stops_as_a_whole(const struct fg_sys *sys);
@@ -337,7 +346,7 @@ static void detach_entity_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, 
 
 /* pelt_group.c */
 static u32 age_contributing(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
-static u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
+global_func u32 age_group_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g);
 static u32 age_groups_above(const struct fg_sys *sys, struct fg_cpu *rq, const struct fg_task *p);
 static void join_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 attaches);
 static void leave_group_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 detaches);

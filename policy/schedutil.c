@@ -70,7 +70,7 @@ static u64 iowait_apply(const struct fg_sys *sys, struct fg_cpu *rq, u64 now)
 
 /* ---- from utilization to an operating point -------------------------------------------------------------------- */
 
-static u64 sugov_cpu_util(const struct fg_sys *sys, struct fg_cpu *rq, u64 now)
+global_func u64 sugov_cpu_util(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg, u64 now)
 {
 	u64 boost = iowait_apply(sys, rq, now);
 
@@ -214,7 +214,7 @@ static u32 change_to(const struct fg_sys *sys, struct fg_sugov *sg, u64 now, u32
 }
 
 /* FG_FREQUENCY_* */
-static u32 cpufreq_update_util(const struct fg_sys *sys, struct fg_cpu *rq, u32 flags)
+global_func u32 cpufreq_update_util(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg, u32 flags)
 {
 	struct fg_sugov *sg = rq->sugov;
 	u64 now = rq->clock, util;

@@ -285,7 +285,7 @@ static noinline u64 server_catch_up(const struct fg_sys *sys, struct fg_cpu *rq,
 }
 
 /* dl_server_update: a fair task ran for delta ns, which end now. 1: RT tasks come first again. */
-static noinline u32 server_ran(const struct fg_sys *sys, struct fg_cpu *rq, u64 delta)
+global_func host_noinline u32 server_ran(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg, u64 delta)
 {
 	if (rq->server.expires <= rq->clock)
 		delta = server_catch_up(sys, rq, delta, 1);

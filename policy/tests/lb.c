@@ -739,7 +739,7 @@ TEST(groups_share_tasks_by_cores_since_v66)
 	};
 
 	for (u32 i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
-		struct sd_lb_stats s;
+		struct fg_sd_stats s;
 		struct fg_balance b;
 
 		lb_packages(2, 125, 606);

@@ -76,6 +76,7 @@ pub fn rust_name(name: &str) -> &str {
     match name {
         "self" => "this",
         "yield" => "yield_now",
+        "type" => "kind",
         _ => name,
     }
 }
