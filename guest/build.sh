@@ -88,9 +88,10 @@ programs() {
 	bpftool btf dump file "$out/kernel/vmlinux" format c >"$out/vmlinux.h"
 	$bpf -I"$out" -I"$out/libbpf/include" -c "$here/bpf/watch.bpf.c" -o "$out/watch.bpf.o"
 	$bpf $small -fvisibility=hidden -iquote "$policy" -S -emit-llvm "$here/bpf/wake.bpf.c" -o "$out/wake.ll"
-	python3 "$here/bpf/arena.py" <"$out/wake.ll" >"$out/wake-arena.ll"
+	python3 "$here/../crates/live/bpf/arena.py" <"$out/wake.ll" >"$out/wake-arena.ll"
 	llc-19 -march=bpf -mcpu=v3 -filetype=obj "$out/wake-arena.ll" -o "$out/wake.bpf.o"
 	program "$here/init.c" -o "$out/play"
+	program "$here/commands.c" -o "$out/commands"
 	program $small -iquote "$policy" "$here/verdicts.c" -Wl,-T,"$here/arena.ld" -o "$out/verdicts"
 }
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # For each series of kernels that is recorded: builds the guest from Debian's kernel source, plays all scenarios again, and
-# asks the verifier about the policy.
-# Usage: guest/check.sh [FOLDER]		where trees and builds are kept, target/guest unless given
+# asks the verifier about the policy. With --live: the policy schedules each of them (guest/live.sh).
+# Usage: guest/check.sh [--live] [FOLDER]		where trees and builds are kept, target/guest unless given
 # A series is 6.12 of recorded/6.12.117. Its source is Debian's package, which is installed if apt has it, or a tree below
 # the directory FAIRGROUND_TREES. Without either the series is skipped.
 # Ends with 77 if nothing could be compared: tools are missing, or every source is missing or not the one recorded.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+live=no
+[ "${1:-}" != --live ] || { live=yes; shift; }
 folder=${1:-$here/../target/guest}
 packages="xz-utils flex bison bc libelf-dev libssl-dev dwarves bpftool clang-19 llvm-19 lld-19 cpio python3
-	device-tree-compiler qemu-system-arm libc6-dev-arm64-cross libgcc-12-dev-arm64-cross"
+	device-tree-compiler qemu-system-arm libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libelf-dev zlib1g-dev make pkg-config"
 
 install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 
@@ -61,6 +63,11 @@ for one in $(find "$here/recorded" -mindepth 1 -maxdepth 1 -type d -printf '%f\n
 	}
 	build=$folder/build-$one
 	nice "$here/build.sh" "$tree" "$build"
+	if [ $live = yes ]; then
+		"$here/live.sh" "$build"
+		status=0
+		continue
+	fi
 	"$here/record.sh" --verdicts "$build"
 	release=$(cat "$build/release")
 	[ -d "$here/recorded/$release" ] || {

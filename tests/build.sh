@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${FAIRGROUND:-}" ]; then
-	cargo build --quiet --workspace --exclude fairground-bench --all-targets >&2
+	cargo build --quiet --workspace --exclude fairground-bench --exclude fairground-live --all-targets >&2
 	FAIRGROUND=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/fairground
 fi
 echo "$FAIRGROUND"

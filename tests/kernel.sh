@@ -97,7 +97,7 @@ replay() {
 }
 
 # cargo_test OPTION...: tests that want a library or a tree, of the build that all tests share.
-cargo_test() { cargo test --quiet --workspace --exclude fairground-bench "$@"; }
+cargo_test() { cargo test --quiet --workspace --exclude fairground-bench --exclude fairground-live "$@"; }
 
 quick() {
 	fairground kernel build "$tree612" --name base

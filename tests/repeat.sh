@@ -26,9 +26,9 @@ whole() { ./test; }
 
 # Leaves out the tests that cannot run here, and names them.
 processes() {
-	cargo test --quiet --workspace --exclude fairground-bench --test worker &&
-		cargo test --quiet --workspace --exclude fairground-bench --test cli -- worker:: interrupt &&
-		cargo test --quiet --workspace --exclude fairground-bench --test host &&
+	cargo test --quiet --workspace --exclude fairground-bench --exclude fairground-live --test worker &&
+		cargo test --quiet --workspace --exclude fairground-bench --exclude fairground-live --test cli -- worker:: interrupt &&
+		cargo test --quiet --workspace --exclude fairground-bench --exclude fairground-live --test host &&
 		tests/resume.sh 3 || return
 	if [ -x target/python/bin/pytest ] && target/python/bin/python -c 'import distributed' 2>/dev/null; then
 		tests/package.sh target/package &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The policy's choice of a CPU as a program in the kernel, for 64 CPUs: policy.c as it is, its state in an arena that
- * user space sees at the same addresses. bpf/arena.py says how the pointers are made to fit.
+ * user space sees at the same addresses. crates/live/bpf/arena.py says how the pointers are made to fit.
  */
 #include "policy.c"
 

@@ -291,6 +291,13 @@ impl Features {
         self.values.value[id]
     }
 
+    /// The same with this value of feature `id`, as a scheduler that runs has it: whether features fit together is not asked.
+    #[must_use]
+    pub fn with_value(mut self, id: usize, value: u8) -> Features {
+        self.values.value[id] = value;
+        self
+    }
+
     /// Whether feature `id` (`ffi::FG_*`) has another value than 0.
     pub fn on(&self, id: usize) -> bool {
         self.get(id) != 0

@@ -10,6 +10,7 @@ mod feature;
 mod free_run;
 mod import;
 mod kernel;
+mod live;
 mod machine;
 mod play;
 mod regret;
@@ -97,6 +98,9 @@ pub enum Command {
     /// Kernels: schedulers built from source trees, `linux:NAME`
     #[command(subcommand)]
     Kernel(kernel::KernelCommand),
+    /// Schedule this machine's running kernel by the policy, as a scheduler of sched_ext
+    #[command(subcommand)]
+    Live(live::LiveCommand),
     /// Measure our own speed
     Bench(bench::Bench),
     /// Serve one run of this program; standard input describes it
@@ -127,6 +131,7 @@ impl Command {
             Command::Workload(command) => command.run(),
             Command::Feature(command) => command.run(),
             Command::Kernel(command) => command.run(),
+            Command::Live(command) => command.run(),
             Command::Bench(command) => command.run(),
             // Served by main, where nothing has been set up yet.
             Command::Worker => Ok(End::Done),

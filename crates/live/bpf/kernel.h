@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the programs need of a kernel's types and functions, by name. CO-RE finds the members of its structs where that
+ * kernel has them, so that one object serves all releases and no kernel is needed to build it.
+ */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+#include "fg.h"
+
+#define SEC(name) __attribute__((section(name), used))
+/* All else is hidden, so that the verifier follows calls to it instead of taking it for an interface. */
+#define VISIBLE __attribute__((visibility("default")))
+#define KFUNC extern VISIBLE __attribute__((section(".ksyms")))
+/* One that some releases lack. */
+#define WEAK_KFUNC extern VISIBLE __attribute__((weak, section(".ksyms")))
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct cpumask {
+	unsigned long bits[1];
+};
+
+struct sched_ext_entity {
+	unsigned int flags;
+	unsigned long long slice;
+};
+
+struct uclamp_se {
+	unsigned int value : 11;
+	unsigned int user_defined : 1;
+};
+
+struct task_struct {
+	int pid;
+	unsigned int flags;
+	unsigned int policy;
+	int static_prio;
+	int nr_cpus_allowed;
+	unsigned short migration_disabled;
+	const struct cpumask *cpus_ptr;
+	struct sched_ext_entity scx;
+	struct uclamp_se uclamp_req[2];
+	struct uclamp_se uclamp[2];
+};
+
+struct scx_init_task_args {
+	_Bool fork;
+};
+
+enum scx_exit_kind {
+	SCX_EXIT_NONE
+};
+
+struct scx_exit_info {
+	enum scx_exit_kind kind;
+	long long exit_code;
+	const char *reason;
+	char *msg;
+	char *dump;
+};
+
+#pragma clang attribute pop
+
+/* Members of a struct sched_ext_ops that are used, as libbpf finds them: by their names. */
+struct sched_ext_ops {
+	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
+	void (*enqueue)(struct task_struct *p, u64 enq_flags);
+	void (*dispatch)(s32 cpu, struct task_struct *prev);
+	void (*tick)(struct task_struct *p);
+	void (*runnable)(struct task_struct *p, u64 enq_flags);
+	void (*running)(struct task_struct *p);
+	void (*stopping)(struct task_struct *p, _Bool runnable);
+	void (*quiescent)(struct task_struct *p, u64 deq_flags);
+	void (*set_weight)(struct task_struct *p, u32 weight);
+	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
+	void (*update_idle)(s32 cpu, _Bool idle);
+	void (*cpu_acquire)(s32 cpu, void *args);
+	void (*cpu_release)(s32 cpu, void *args);
+	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
+	void (*exit_task)(struct task_struct *p, void *args);
+	void (*enable)(struct task_struct *p);
+	void (*dump_cpu)(void *ctx, s32 cpu, _Bool idle);
+	void (*dump_task)(void *ctx, struct task_struct *p);
+	s32 (*init)(void);
+	void (*exit)(struct scx_exit_info *info);
+	u64 flags;
+	u32 timeout_ms;
+	char name[128];
+};
+
+/* Values of the kernel's enumerations that have not changed since v6.12. */
+#define PF_EXITING 0x4
+#define PF_KTHREAD 0x200000
+#define SCX_TASK_QUEUED 1
+#define SCX_SLICE_INF (~0ull)
+#define SCX_DSQ_LOCAL ((1ull << 63) | 2)
+#define SCX_ENQ_WAKEUP 1
+#define SCX_DEQ_SLEEP 1
+#define SCX_KICK_PREEMPT 2
+#define SCX_ENQ_LAST (1ull << 41)
+#define SCX_OPS_ENQ_LAST (1ull << 1)
+#define SCX_OPS_ENQ_EXITING (1ull << 2)
+#define DEFAULT_PRIO 120
+
+struct bpf_spin_lock {
+	u32 val;
+};
+
+/* Helpers, by their numbers. */
+static unsigned long long (*bpf_ktime_get_ns)(void) = (void *)5;
+static unsigned int (*bpf_get_prandom_u32)(void) = (void *)7;
+static unsigned int (*bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*bpf_probe_read_kernel_str)(void *dst, u32 size, const void *from) = (void *)115;
+static long (*bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
+static long (*bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
+static void *(*bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
+
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+
+/* An iterator over a queue: the kernel's, opaque. */
+struct bpf_iter_scx_dsq {
+	u64 opaque[6];
+} __attribute__((aligned(8)));
+
+KFUNC int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags);
+KFUNC struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it);
+KFUNC void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it);
+
+KFUNC s32 scx_bpf_create_dsq(u64 dsq_id, s32 node);
+KFUNC s32 scx_bpf_task_cpu(const struct task_struct *p);
+KFUNC void scx_bpf_kick_cpu(s32 cpu, u64 flags);
+KFUNC u32 scx_bpf_reenqueue_local(void);
+KFUNC void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data__sz);
+KFUNC u32 scx_bpf_cpuperf_cur(s32 cpu);
+KFUNC void scx_bpf_cpuperf_set(s32 cpu, u32 perf);
+
+/* v6.13 gave them other names. */
+WEAK_KFUNC void scx_bpf_dispatch_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime, u64 enq_flags);
+WEAK_KFUNC void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime, u64 enq_flags);
+WEAK_KFUNC _Bool scx_bpf_dispatch_from_dsq(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
+					   u64 enq_flags);
+WEAK_KFUNC _Bool scx_bpf_dispatch_vtime_from_dsq(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
+						 u64 enq_flags);
+WEAK_KFUNC _Bool scx_bpf_dsq_move_vtime(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
+					u64 enq_flags);
+WEAK_KFUNC _Bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id, u64 enq_flags);
+
+/* Whether this kernel has it: known when the object is loaded. */
+#define KSYM_EXISTS(name) (!!(name))
+
+/* Whether a struct of this kernel has a member. */
+#define HAS_MEMBER(place) __builtin_preserve_field_info(place, 2)
+
+#endif

@@ -1,0 +1,903 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The policy as a scheduler of sched_ext: policy.c as it is, its state in an arena, and the sequences of policy/fg.h as
+ * the kernel calls for them.
+ *
+ *	kernel (ext.c)		here				the policy
+ *	select_cpu		place				fg_select_task_rq, fg_commit_*
+ *	runnable, enqueue	join; into the queue		fg_migrate_task, fg_post_init_util, fg_enqueue_entity; preempt?
+ *	dispatch		who runs next			fg_update_curr, fg_pick_entity
+ *	running			take				fg_set_next_entity
+ *	stopping		put back, or note that it left	fg_update_curr, fg_put_prev_entity
+ *	quiescent		leave				fg_dequeue_entity
+ *	tick			charge, preempt?		fg_update_curr, fg_entity_tick
+ *	update_idle							fg_enter_idle, ...
+ *
+ * Each CPU has a queue of its own (a DSQ, its id is the CPU's number), in the order that the policy's caller keeps: by
+ * vruntime with CFS, by deadline with EEVDF. A slice never ends by itself: the tick and wakeups set it to 0 when the
+ * policy says so.
+ *
+ * The kernel calls with the run queue of the task locked, but for select_cpu, so the state of a CPU is written by one
+ * caller at a time, as in fair.c. What placements read of other CPUs may be just changing, as there.
+ */
+#include "policy.c"
+
+#include "kernel.h"
+#include "live.h"
+
+/* As libbpf reads maps: numbers are sizes of arrays. The loader sets the size and the address of the arena. */
+struct {
+	int (*type)[33]; /* BPF_MAP_TYPE_ARENA */
+	int (*map_flags)[1 << 10]; /* BPF_F_MMAPABLE */
+	int (*max_entries)[1];
+} arena VISIBLE SEC(".maps");
+
+/* The ADDRESS of a task's live_task. */
+struct {
+	int (*type)[29]; /* BPF_MAP_TYPE_TASK_STORAGE */
+	int (*map_flags)[1]; /* BPF_F_NO_PREALLOC */
+	int *key;
+	u64 *value;
+} task_slots VISIBLE SEC(".maps");
+
+char LICENSE[] VISIBLE SEC("license") = "GPL";
+
+/* Where the arena's live_head is: the loader sets it. */
+const volatile u64 head_address VISIBLE SEC(".rodata.live") = 0;
+
+/* Why the kernel ended the scheduler, for the loader to read. kind: enum scx_exit_kind, 0: it runs. */
+struct {
+	s64 kind;
+	s64 code;
+	char reason[128];
+	char message[1024];
+	char dump[32768]; /* what the kernel says of its run queues and tasks */
+} ended VISIBLE SEC(".bss.ended");
+
+/*
+ * A number that user space takes for a pointer, as the pointer that it is here, and back. A pointer in a register is the
+ * lower half of user space's; the rest is added when it is stored in the arena. So an ADDRESS is a number below 2^32. It is a u64
+ * all the same: the kernel computes with such registers in 32 bits, where a conversion of u32 to u64 is no valid instruction.
+ */
+#define STATE(number) ((void *)(void __attribute__((address_space(1))) *)(number))
+#define ADDRESS(pointer) ((u64)(pointer))
+/* A program uses the arena if it names it. */
+#define USES_ARENA __asm__ volatile("" : : "r"(&arena))
+#define TASK(number) ((struct task_struct *)(number))
+#define OP(name) VISIBLE SEC("struct_ops/" #name)
+#define SLEEPABLE_OP(name) VISIBLE SEC("struct_ops.s/" #name)
+
+static inline struct live_head *head(void)
+{
+	return STATE(head_address);
+}
+
+/* The slot of p; null: the scheduler does not know it. */
+static inline struct live_task *slot_of(struct task_struct *p)
+{
+	u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
+
+	if (!slot || !*slot) {
+		head()->cpus[bpf_get_smp_processor_id()].unknown++;
+		return 0;
+	}
+	return STATE(*slot);
+}
+
+/* ---- queues ----------------------------------------------------------------------------------------------------- */
+
+/* What a queue is ordered by. */
+static inline u64 order_key(const struct fg_sys *sys, const struct fg_task *p)
+{
+	return is_eevdf(sys) ? p->deadline : p->vruntime;
+}
+
+static inline void insert(struct task_struct *p, u32 cpu, u64 key, u64 enq_flags)
+{
+	if (KSYM_EXISTS(scx_bpf_dsq_insert_vtime))
+		scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, key, enq_flags);
+	else
+		scx_bpf_dispatch_vtime(p, cpu, SCX_SLICE_INF, key, enq_flags);
+}
+
+static inline u32 move_to_local(struct bpf_iter_scx_dsq *it, struct task_struct *p)
+{
+	if (KSYM_EXISTS(scx_bpf_dsq_move))
+		return scx_bpf_dsq_move(it, p, SCX_DSQ_LOCAL, 0);
+	return scx_bpf_dispatch_from_dsq(it, p, SCX_DSQ_LOCAL, 0);
+}
+
+/* Into the queue of another CPU, with the key that it has. */
+static inline u32 move_to_queue(struct bpf_iter_scx_dsq *it, struct task_struct *p, u32 cpu)
+{
+	if (KSYM_EXISTS(scx_bpf_dsq_move_vtime))
+		return scx_bpf_dsq_move_vtime(it, p, cpu, 0);
+	return scx_bpf_dispatch_vtime_from_dsq(it, p, cpu, 0);
+}
+
+#define for_each_queued(p, cpu, it)                                                                                    \
+	for (struct task_struct *p = (bpf_iter_scx_dsq_new(&(it), cpu, 0), bpf_iter_scx_dsq_next(&(it))); p;           \
+	     p = bpf_iter_scx_dsq_next(&(it)))
+
+/*
+ * Of the queue of a CPU, and of beside if that is not null, which is about to join it: what a pick chooses from besides
+ * the current task, see fg_pick_entity(). Writes first and second of the CPU's live_cpu.
+ */
+static noinline void read_queue(u32 cpu, struct live_task *beside)
+{
+	const struct fg_sys *sys = head()->sys;
+	struct live_cpu *c = &head()->cpus[cpu];
+	const struct fg_cpu *rq = cpu_rq(sys, cpu);
+	struct live_task *ineligible = 0;
+	u32 eevdf = is_eevdf(sys);
+	struct bpf_iter_scx_dsq it;
+
+	c->first = 0;
+	c->second = 0;
+	for_each_queued(p, cpu, it)
+	{
+		struct live_task *t = slot_of(p);
+
+		/* One on its way here is still accounted elsewhere. */
+		if (!t || (u32)t->fg.cpu != cpu)
+			continue;
+		if (eevdf && !entity_eligible(&rq->fair, &t->fg)) {
+			ineligible = ineligible ? ineligible : t;
+			continue;
+		}
+		if (!c->first) {
+			c->first = &t->fg;
+			if (eevdf)
+				break;
+		} else {
+			c->second = &t->fg;
+			break;
+		}
+	}
+	bpf_iter_scx_dsq_destroy(&it);
+	/* The average also counts tasks on their way to other CPUs: it may be that none of the others is eligible. */
+	if (!c->first && ineligible)
+		c->first = &ineligible->fg;
+	if (!beside || (eevdf && !entity_eligible(&rq->fair, &beside->fg)))
+		return;
+	if (!c->first || vruntime_before(order_key(sys, &beside->fg), order_key(sys, c->first))) {
+		c->second = c->first;
+		c->first = &beside->fg;
+	}
+}
+
+/* ---- the policy's sequences, each for the verifier a function of its own ---------------------------------------- */
+
+#define RQ struct fg_cpu *rq state_arg
+#define SLOT struct live_task *t state_arg
+
+/* update_rq_clock. DEVIATION: interrupts are not taken off. */
+global_func u32 update_clock(RQ, u64 now)
+{
+	u32 speed = scx_bpf_cpuperf_cur(rq->id);
+
+	rq->freq_scale = speed ? speed : FG_CAPACITY_SCALE;
+	fg_update_rq_clock(head()->sys, rq, now, 0);
+	return 0;
+}
+
+/* enum fg_pick_rule_id: why the current task should be replaced; 0: it need not. left: the leftmost, for CFS. */
+global_func u32 charge(RQ, struct fg_task *left state_arg)
+{
+	return fg_update_curr(head()->sys, rq, left);
+}
+
+/* The CPU for p: select_task_rq. flags: FG_WF_*. */
+global_func s32 place(SLOT, s32 prev, u32 this_cpu, u32 flags, u64 now)
+{
+	struct fg_sys *sys = head()->sys;
+	struct live_cpu *c = &head()->cpus[this_cpu];
+	struct fg_cpu *rq = cpu_rq(sys, this_cpu);
+	struct fg_wake *w = &c->wake;
+	struct fg_verdict *v = &c->verdict;
+
+	t->fg.cpu = prev;
+	w->current = fair_curr(rq);
+	w->now = now;
+	w->this_cpu = (s32)this_cpu;
+	w->flags = flags;
+	w->why = 0;
+	fg_select_task_rq(sys, &t->fg, w, v);
+	if (v->rule < LIVE_RULES)
+		c->placed[v->rule]++;
+	c->migrations += v->cpu != prev;
+	return v->cpu;
+}
+
+/* What the choice just made leaves behind. took: ns. DEVIATION: all of the choice counts as its scan of the cache. */
+global_func u32 commit(SLOT, u32 this_cpu, u64 took)
+{
+	struct fg_sys *sys = head()->sys;
+	struct live_cpu *c = &head()->cpus[this_cpu];
+
+	fg_commit_writes(sys, &t->fg, fair_curr(cpu_rq(sys, this_cpu)), &c->wake, &c->verdict);
+	fg_commit_scan(sys, &c->wake, &c->verdict, took);
+	return 0;
+}
+
+/* A child starts behind its parent on the parent's CPU. */
+global_func u32 fork_on(SLOT, u32 this_cpu)
+{
+	fg_task_fork(head()->sys, cpu_rq(head()->sys, this_cpu), &t->fg);
+	return 0;
+}
+
+/* It leaves the averages of the CPU where it slept. now: ns. */
+global_func u32 leave_behind(SLOT, u64 now)
+{
+	const struct fg_sys *sys = head()->sys;
+	struct fg_cpu *old = cpu_rq(sys, (u32)t->fg.cpu);
+
+	fg_migrate_task(sys, old, &t->fg);
+	fg_migrate_lag(sys, old, &t->fg, now);
+	return 0;
+}
+
+global_func u32 start_utilization(RQ, SLOT)
+{
+	fg_post_init_util(head()->sys, rq, &t->fg);
+	return 0;
+}
+
+global_func u32 enqueue_entity(RQ, SLOT, u32 flags)
+{
+	fg_enqueue_entity(head()->sys, rq, &t->fg, flags);
+	return 0;
+}
+
+global_func u32 dequeue_entity(RQ, SLOT, u32 flags)
+{
+	fg_dequeue_entity(head()->sys, rq, &t->fg, flags);
+	return 0;
+}
+
+global_func u32 update_min_vruntime(RQ, struct fg_task *left state_arg)
+{
+	fg_update_min_vruntime(head()->sys, rq, left);
+	return 0;
+}
+
+global_func u32 set_next_entity(RQ, SLOT)
+{
+	fg_set_next_entity(head()->sys, rq, &t->fg, 1);
+	return 0;
+}
+
+global_func u32 put_prev_entity(RQ, SLOT)
+{
+	fg_put_prev_entity(head()->sys, rq, &t->fg);
+	return 0;
+}
+
+global_func u32 entity_tick(RQ, struct fg_task *left state_arg)
+{
+	return fg_entity_tick(head()->sys, rq, left);
+}
+
+/* enum fg_pick_rule_id: whether t, about to be queued, preempts the current task. first: as of fg_check_preempt_wakeup(). */
+global_func u32 check_preempt(RQ, SLOT, struct fg_task *first state_arg, u32 flags)
+{
+	return fg_check_preempt_wakeup(head()->sys, rq, &t->fg, first, flags);
+}
+
+/* The task to run, in next of the CPU's live_cpu. 0: there is none. */
+global_func u32 pick(RQ)
+{
+	struct live_cpu *c = &head()->cpus[(u32)rq->id];
+	struct fg_pick how = { 0 };
+
+	c->next = fg_pick_entity(head()->sys, rq, c->first, c->second, &how);
+	if (c->next && how.rule < LIVE_PICK_RULES)
+		c->picked[how.rule]++;
+	return c->next != 0;
+}
+
+global_func u32 set_attributes(SLOT)
+{
+	fg_uclamp_update(head()->sys, cpu_rq(head()->sys, 0), &t->fg, 0);
+	fg_set_max_allowed_capacity(head()->sys, &t->fg);
+	fg_set_load_weight(&t->fg);
+	return 0;
+}
+
+global_func u32 reweight(RQ, SLOT)
+{
+	fg_reweight_task(head()->sys, rq, &t->fg);
+	return 0;
+}
+
+/* DEVIATION: the tick counts as stopped as soon as the CPU idles. */
+global_func u32 enter_idle(RQ)
+{
+	struct fg_sys *sys = head()->sys;
+
+	rq->curr_is_idle = 1;
+	rq->idle_calls++;
+	fg_set_next_idle(sys, rq);
+	fg_update_idle_core(sys, rq);
+	rq->tick_stopped = 1;
+	fg_nohz_balance_enter_idle(sys, rq);
+	return 0;
+}
+
+global_func u32 leave_idle(RQ)
+{
+	fg_wake_from_idle(head()->sys, rq);
+	fg_put_prev_idle(head()->sys, rq);
+	rq->curr_is_idle = 0;
+	rq->tick_stopped = 0;
+	return 0;
+}
+
+#include "balance.c"
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+
+/* The clamp of a struct uclamp_se: its first 11 bits since v5.3. */
+#define CLAMP(se) ((u32)(*(u32 *)((char *)(se) + __builtin_preserve_field_info((se)->value, 0)) & 0x7ff))
+
+/* The attributes of p as the kernel has them now. */
+static inline void read_attributes(struct live_task *t, struct task_struct *p)
+{
+	u32 flags = p->flags;
+
+	t->pid = p->pid;
+	t->fg.policy = (u8)p->policy;
+	t->fg.nice = p->static_prio - DEFAULT_PRIO;
+	t->fg.nr_allowed = (u32)p->nr_cpus_allowed;
+	t->fg.allowed.bits[0] = p->cpus_ptr->bits[0];
+	t->fg.flags &= ~(u32)(FG_TASK_EXITING | FG_TASK_PERCPU_KTHREAD);
+	if (flags & PF_EXITING)
+		t->fg.flags |= FG_TASK_EXITING;
+	if ((flags & PF_KTHREAD) && t->fg.nr_allowed == 1)
+		t->fg.flags |= FG_TASK_PERCPU_KTHREAD;
+	t->fg.uclamp_req_min = 0;
+	t->fg.uclamp_req_max = FG_CAPACITY_SCALE;
+	if (HAS_MEMBER(p->uclamp_req)) {
+		t->fg.uclamp_req_min = CLAMP(&p->uclamp_req[0]);
+		t->fg.uclamp_req_max = CLAMP(&p->uclamp_req[1]);
+	}
+}
+
+/* Guards head()->free and the list that begins there. An arena has no atomic operations on CPUs without LSE. */
+struct bpf_spin_lock slots_lock SEC(".data.slots_lock");
+
+/* The ADDRESS of a free slot, which is the caller's now. */
+static inline u64 claim_slot(void)
+{
+	struct live_head *h = head();
+	struct live_task *t;
+
+	bpf_spin_lock(&slots_lock);
+	t = h->free;
+	if (t)
+		h->free = t->next_free;
+	else
+		h->refused++;
+	bpf_spin_unlock(&slots_lock);
+	return ADDRESS(t);
+}
+
+static inline void release_slot(struct live_task *t)
+{
+	struct live_head *h = head();
+
+	bpf_spin_lock(&slots_lock);
+	t->next_free = h->free;
+	h->free = t;
+	bpf_spin_unlock(&slots_lock);
+}
+
+SLEEPABLE_OP(init_task) int live_init_task(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	u64 address, *slot;
+	struct live_task *t;
+
+	USES_ARENA;
+	slot = bpf_task_storage_get(&task_slots, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!slot)
+		return -12;
+	address = claim_slot();
+	if (!address)
+		return -12;
+	t = STATE(address);
+	t->woken = 0;
+	t->flags = 0;
+	__builtin_memset(&t->fg, 0, sizeof(t->fg));
+	t->fg.id = ((u32)address - (u32)ADDRESS(head()->tasks)) / (u32)sizeof(*t);
+	t->fg.flags = FG_TASK_NEW;
+	t->fg.cpu = scx_bpf_task_cpu(p);
+	t->fg.recent_used = t->fg.cpu;
+	read_attributes(t, p);
+	set_attributes(t);
+	*slot = address;
+	return 0;
+}
+
+OP(exit_task) int live_exit_task(unsigned long long *ctx)
+{
+	u64 *slot = bpf_task_storage_get(&task_slots, TASK(ctx[0]), 0, 0);
+	struct live_task *t;
+
+	USES_ARENA;
+	if (!slot || !*slot)
+		return 0;
+	t = STATE(*slot);
+	*slot = 0;
+	release_slot(t);
+	return 0;
+}
+
+OP(enable) int live_enable(unsigned long long *ctx)
+{
+	struct live_task *t = slot_of(TASK(ctx[0]));
+
+	USES_ARENA;
+	if (!t)
+		return 0;
+	read_attributes(t, TASK(ctx[0]));
+	set_attributes(t);
+	return 0;
+}
+
+OP(set_weight) int live_set_weight(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	struct live_task *t = slot_of(p);
+
+	USES_ARENA;
+	if (!t)
+		return 0;
+	read_attributes(t, p);
+	reweight(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
+	return 0;
+}
+
+OP(set_cpumask) int live_set_cpumask(unsigned long long *ctx)
+{
+	struct live_task *t = slot_of(TASK(ctx[0]));
+	const struct cpumask *mask = (const struct cpumask *)ctx[1];
+
+	USES_ARENA;
+	if (!t)
+		return 0;
+	t->fg.allowed.bits[0] = mask->bits[0];
+	t->fg.nr_allowed = (u32)TASK(ctx[0])->nr_cpus_allowed;
+	set_attributes(t);
+	return 0;
+}
+
+/* ---- wakeups ---------------------------------------------------------------------------------------------------- */
+
+OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
+{
+	struct live_task *t = slot_of(TASK(ctx[0]));
+	s32 prev = (s32)ctx[1], cpu;
+	u32 flags = (u32)ctx[2] & (FG_WF_FORK | FG_WF_TTWU | FG_WF_SYNC | FG_WF_CURRENT_CPU);
+	u32 this_cpu = bpf_get_smp_processor_id();
+	u64 now = bpf_ktime_get_ns();
+
+	USES_ARENA;
+	if (!t)
+		return prev;
+	read_attributes(t, TASK(ctx[0]));
+	if (flags & FG_WF_FORK)
+		fork_on(t, this_cpu);
+	cpu = place(t, prev, this_cpu, flags, now);
+	commit(t, this_cpu, bpf_ktime_get_ns() - now);
+	return cpu;
+}
+
+/* A t that is runnable joins the queue of the CPU that it is on now: clock up to date. wakes: FG_ENQUEUE_*. */
+static inline __attribute__((always_inline)) void join(struct fg_cpu *rq, struct live_task *t, u32 wakes, u64 now)
+{
+	if (t->fg.flags & FG_TASK_NEW) {
+		t->fg.cpu = rq->id;
+		start_utilization(rq, t);
+		wakes = FG_ENQUEUE_INITIAL;
+	} else if (t->fg.cpu != rq->id) {
+		/* With averages that it took along it was moved while it was runnable. */
+		if (!(t->fg.flags & FG_TASK_MIGRATED))
+			leave_behind(t, now);
+		if (wakes)
+			wakes |= FG_ENQUEUE_MIGRATED;
+		t->fg.cpu = rq->id;
+	}
+	charge(rq, 0);
+	enqueue_entity(rq, t, wakes);
+}
+
+/*
+ * A task changes its CPU while it is queued: the kernel does not call quiescent and runnable then. It has the run queue of
+ * the old CPU locked here, so the task leaves that now; it joins the new one when the kernel next calls for it there.
+ */
+VISIBLE SEC("tp_btf/sched_migrate_task") int live_migrate_task(unsigned long long *ctx)
+{
+	struct live_task *t = slot_of(TASK(ctx[0]));
+	struct fg_cpu *rq;
+
+	USES_ARENA;
+	if (!t || !t->fg.on_rq)
+		return 0;
+	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
+	update_clock(rq, bpf_ktime_get_ns());
+	charge(rq, 0);
+	dequeue_entity(rq, t, FG_DEQUEUE_MOVE);
+	update_min_vruntime(rq, 0);
+	return 0;
+}
+
+OP(runnable) int live_runnable(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	struct live_task *t = slot_of(p);
+	s32 cpu = scx_bpf_task_cpu(p);
+	u32 wakes = ctx[1] & SCX_ENQ_WAKEUP ? FG_ENQUEUE_WAKEUP : 0;
+	u64 now = bpf_ktime_get_ns();
+	struct fg_cpu *rq;
+
+	USES_ARENA;
+	if (!t)
+		return 0;
+	rq = cpu_rq(head()->sys, (u32)cpu);
+	t->woken = wakes ? now : 0;
+	update_clock(rq, now);
+	join(rq, t, wakes, now);
+	return 0;
+}
+
+OP(enqueue) int live_enqueue(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	struct live_task *t = slot_of(p);
+	s32 cpu = scx_bpf_task_cpu(p), target = -1;
+	struct live_cpu *c;
+	struct fg_cpu *rq;
+
+	USES_ARENA;
+	if (!t) {
+		insert(p, (u32)cpu, 0, ctx[1]);
+		return 0;
+	}
+	c = &head()->cpus[(u32)cpu];
+	rq = cpu_rq(head()->sys, (u32)cpu);
+	if (!t->fg.on_rq) {
+		u64 now = bpf_ktime_get_ns();
+
+		update_clock(rq, now);
+		join(rq, t, 0, now);
+	}
+	/* One that is put back was just tested by the pick. */
+	if (rq->curr && rq->curr != &t->fg) {
+		read_queue((u32)cpu, t);
+		if (fg_preempts(check_preempt(rq, t, c->first, 0)) == FG_PREEMPT_YES)
+			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	} else if (rq->active_balance && !p->migration_disabled) {
+		target = push_target(c, rq, t, bpf_ktime_get_ns());
+	}
+	insert(p, target < 0 ? (u32)cpu : (u32)target, order_key(head()->sys, &t->fg), ctx[1]);
+	if (target >= 0)
+		announce((u32)target);
+	else if (ctx[1] & SCX_ENQ_LAST)
+		scx_bpf_kick_cpu(cpu, 0);
+	return 0;
+}
+
+/* ---- the CPU ---------------------------------------------------------------------------------------------------- */
+
+/* The queued task whose slot has this ADDRESS runs next. */
+static noinline u32 run_next(u32 cpu, u64 address)
+{
+	struct bpf_iter_scx_dsq it;
+	u32 found = 0;
+
+	for_each_queued(p, cpu, it)
+	{
+		u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
+
+		if (slot && *slot == address) {
+			found = move_to_local(&it, p);
+			break;
+		}
+	}
+	bpf_iter_scx_dsq_destroy(&it);
+	return found;
+}
+
+/* The passes that are due before a pick. */
+static inline void balance_before_pick(struct live_cpu *c, struct fg_cpu *rq, u64 now)
+{
+	if (c->rebalance) {
+		c->rebalance = 0;
+		c->walk.jiffies = clock_jiffies(head()->sys, now);
+		update_blocked(rq, c->walk.jiffies);
+		rebalance_domains(c, rq->id, fg_rebalance_kind(rq));
+	}
+	if (c->kicked)
+		nohz_idle_balance(c, rq->id, now);
+}
+
+/* Takes what was moved here, if anything was. */
+static inline u32 take_what_came(struct live_cpu *c, struct fg_cpu *rq)
+{
+	u32 taken;
+
+	if (!c->incoming)
+		return 0;
+	c->incoming = 0;
+	rq->ttwu_pending = 0;
+	taken = take_incoming((u32)rq->id);
+	/* There may be more, or one could not be taken just now. */
+	if (taken != INCOMING_NONE)
+		c->incoming = 1;
+	if (taken == INCOMING_STAYS)
+		scx_bpf_kick_cpu(rq->id, 0);
+	return taken == INCOMING_TAKEN;
+}
+
+/* 1: the CPU has something to run: what was moved here, if anything was, or what the policy picks, which may be prev. */
+static noinline u32 choose(struct live_cpu *c, struct fg_cpu *rq, struct task_struct *prev)
+{
+	u32 cpu = (u32)rq->id;
+
+	if (take_what_came(c, rq))
+		return 1;
+	read_queue(cpu, 0);
+	if (!pick(rq))
+		return 0;
+	/* The current task goes on, unless it is to be pushed away: then it is put back, which moves it. */
+	if (c->next == rq->curr) {
+		if (prev && !rq->active_balance)
+			prev->scx.slice = SCX_SLICE_INF;
+		return 1;
+	}
+	/* Another CPU may have taken it in between. */
+	if (!run_next(cpu, ADDRESS(c->next)))
+		scx_bpf_kick_cpu((s32)cpu, 0);
+	return 1;
+}
+
+OP(dispatch) int live_dispatch(unsigned long long *ctx)
+{
+	u32 cpu = (u32)ctx[0];
+	struct task_struct *prev = TASK(ctx[1]);
+	u64 now = bpf_ktime_get_ns();
+	struct live_cpu *c;
+	struct fg_cpu *rq;
+
+	USES_ARENA;
+	if (cpu >= head()->sys->nr_cpus)
+		return 0;
+	rq = cpu_rq(head()->sys, cpu);
+	c = &head()->cpus[cpu];
+	update_clock(rq, now);
+	read_queue(cpu, 0);
+	charge(rq, c->first);
+	balance_before_pick(c, rq, now);
+	if (choose(c, rq, prev) || rq->curr_is_idle)
+		return 0;
+	newidle_balance(c, rq, now);
+	/* The run queue was unlocked while tasks were moved: there may be some of its own now. */
+	choose(c, rq, prev);
+	return 0;
+}
+
+OP(running) int live_running(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	struct live_task *t = slot_of(p);
+	s32 cpu = scx_bpf_task_cpu(p);
+	u64 now = bpf_ktime_get_ns();
+	struct live_cpu *c;
+	struct fg_cpu *rq;
+
+	USES_ARENA;
+	if (!t)
+		return 0;
+	rq = cpu_rq(head()->sys, (u32)cpu);
+	c = &head()->cpus[(u32)cpu];
+	update_clock(rq, now);
+	if (!t->fg.on_rq)
+		join(rq, t, 0, now);
+	set_next_entity(rq, t);
+	c->switches++;
+	if (t->woken && now > t->woken) {
+		c->waits++;
+		c->waited += now - t->woken;
+		if (now - t->woken > c->longest_wait) {
+			c->longest_wait = now - t->woken;
+			c->longest_waiter = (u64)t->pid;
+		}
+	}
+	t->woken = 0;
+	return 0;
+}
+
+OP(stopping) int live_stopping(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	struct live_task *t = slot_of(p);
+	struct fg_cpu *rq;
+
+	USES_ARENA;
+	if (!t)
+		return 0;
+	rq = cpu_rq(head()->sys, (u32)scx_bpf_task_cpu(p));
+	update_clock(rq, bpf_ktime_get_ns());
+	charge(rq, 0);
+	/* Who goes to sleep is dequeued first, as the current task: quiescent follows. */
+	if (ctx[1])
+		put_prev_entity(rq, t);
+	else
+		t->flags |= LIVE_STOPPED;
+	return 0;
+}
+
+OP(quiescent) int live_quiescent(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	struct live_task *t = slot_of(p);
+	struct fg_cpu *rq;
+	/* DEVIATION: the kernel forgets who sleeps, so that none stays queued with a debt (DELAY_DEQUEUE). */
+	u32 flags = ctx[1] & SCX_DEQ_SLEEP ? FG_DEQUEUE_SLEEP | FG_DEQUEUE_SPECIAL : FG_DEQUEUE_MOVE;
+
+	USES_ARENA;
+	if (!t || !t->fg.on_rq)
+		return 0;
+	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
+	update_clock(rq, bpf_ktime_get_ns());
+	dequeue_entity(rq, t, flags);
+	update_min_vruntime(rq, 0);
+	if (t->flags & LIVE_STOPPED) {
+		put_prev_entity(rq, t);
+		t->flags &= ~(u32)LIVE_STOPPED;
+	}
+	return 0;
+}
+
+OP(tick) int live_tick(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	u32 cpu = bpf_get_smp_processor_id(), rule;
+	u64 now = bpf_ktime_get_ns();
+	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
+	struct live_cpu *c = &head()->cpus[cpu];
+
+	USES_ARENA;
+	update_clock(rq, now);
+	read_queue(cpu, 0);
+	rule = charge(rq, c->first);
+	rule |= entity_tick(rq, c->first);
+	c->ticks++;
+	if (balance_due(c, rq, now))
+		c->rebalance = 1;
+	if (rule || c->rebalance || c->incoming || rq->active_balance)
+		p->scx.slice = 0;
+	return 0;
+}
+
+OP(update_idle) int live_update_idle(unsigned long long *ctx)
+{
+	struct fg_cpu *rq = cpu_rq(head()->sys, (u32)ctx[0]);
+
+	USES_ARENA;
+	update_clock(rq, bpf_ktime_get_ns());
+	if (ctx[1])
+		enter_idle(rq);
+	else
+		leave_idle(rq);
+	return 0;
+}
+
+/* A task of a higher class has the CPU: what was chosen for it waits elsewhere. */
+OP(cpu_release) int live_cpu_release(unsigned long long *ctx)
+{
+	(void)ctx;
+	scx_bpf_reenqueue_local();
+	return 0;
+}
+
+/* ---- start and end ---------------------------------------------------------------------------------------------- */
+
+SLEEPABLE_OP(init) int live_init(unsigned long long *ctx)
+{
+	u32 nr;
+
+	(void)ctx;
+	USES_ARENA;
+	nr = head()->sys->nr_cpus;
+	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr; cpu++) {
+		s32 error = scx_bpf_create_dsq(cpu, -1);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+OP(exit) int live_exit(unsigned long long *ctx)
+{
+	struct scx_exit_info *info = (struct scx_exit_info *)ctx[0];
+
+	bpf_probe_read_kernel_str(ended.reason, sizeof(ended.reason), info->reason);
+	bpf_probe_read_kernel_str(ended.message, sizeof(ended.message), info->msg);
+	bpf_probe_read_kernel_str(ended.dump, sizeof(ended.dump), info->dump);
+	ended.code = info->exit_code;
+	ended.kind = info->kind;
+	return 0;
+}
+
+/* What the policy knows of a CPU, for the kernel's dump. */
+OP(dump_cpu) int live_dump_cpu(unsigned long long *ctx)
+{
+	static char text[] = "policy: current %lld, %lld running, %lld fair, idle %lld, pending %lld, incoming %lld";
+	u32 cpu = (u32)ctx[1];
+	struct fg_cpu *rq;
+	struct live_task *curr;
+	u64 data[6];
+
+	USES_ARENA;
+	if (cpu >= head()->sys->nr_cpus)
+		return 0;
+	rq = cpu_rq(head()->sys, cpu);
+	curr = (struct live_task *)rq->curr;
+	data[0] = curr ? (u64)curr->pid : 0;
+	data[1] = rq->nr_running;
+	data[2] = rq->h_nr_running;
+	data[3] = rq->curr_is_idle;
+	data[4] = rq->ttwu_pending;
+	data[5] = head()->cpus[cpu].incoming;
+	scx_bpf_dump_bstr(text, data, sizeof(data));
+	return 0;
+}
+
+/* The same of a task. */
+OP(dump_task) int live_dump_task(unsigned long long *ctx)
+{
+	static char text[] = "policy: CPU %lld, queued %lld, current %lld, flags %llx, vruntime %lld, deadline %lld";
+	struct live_task *t = slot_of(TASK(ctx[1]));
+	u64 data[6];
+
+	USES_ARENA;
+	if (!t)
+		return 0;
+	data[0] = (u64)t->fg.cpu;
+	data[1] = t->fg.on_rq;
+	data[2] = t->fg.on_cpu;
+	data[3] = t->fg.flags;
+	data[4] = t->fg.vruntime;
+	data[5] = t->fg.deadline;
+	scx_bpf_dump_bstr(text, data, sizeof(data));
+	return 0;
+}
+
+SEC(".struct_ops.link") struct sched_ext_ops fairground VISIBLE = {
+	.select_cpu = (void *)live_select_cpu,
+	.enqueue = (void *)live_enqueue,
+	.dispatch = (void *)live_dispatch,
+	.tick = (void *)live_tick,
+	.runnable = (void *)live_runnable,
+	.running = (void *)live_running,
+	.stopping = (void *)live_stopping,
+	.quiescent = (void *)live_quiescent,
+	.set_weight = (void *)live_set_weight,
+	.set_cpumask = (void *)live_set_cpumask,
+	.update_idle = (void *)live_update_idle,
+	.cpu_release = (void *)live_cpu_release,
+	.init_task = (void *)live_init_task,
+	.exit_task = (void *)live_exit_task,
+	.enable = (void *)live_enable,
+	.dump_cpu = (void *)live_dump_cpu,
+	.dump_task = (void *)live_dump_task,
+	.init = (void *)live_init,
+	.exit = (void *)live_exit,
+	.flags = SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_LAST,
+	.timeout_ms = 10000,
+	.name = "fairground",
+};

@@ -1,0 +1,55 @@
+//! The policy as a scheduler of sched_ext: the same `policy/` that simulations ask decides in a running kernel.
+//!
+//! | file | what |
+//! |---|---|
+//! | `bpf/live.bpf.c` | the programs in the kernel: the sequences around the policy, as the kernel calls for them |
+//! | `bpf/kernel.h` | what they need of the kernel, found by name |
+//! | `bpf/live.h` | the arena's layout |
+//! | `bpf/arena.py` | a step of the build: makes the policy's pointers arena pointers |
+//! | `src/structs.rs` | the shared structs as data |
+//! | `src/arena.rs` | the arena as user space writes and reads it |
+//! | `src/host.rs` | what the kernel at hand has and lacks |
+//! | `src/scheduler.rs` | loads, starts and ends the scheduler; opens one that runs |
+//!
+//! ```text
+//! Machine, Features -> PolicySandbox (crates/fair: domains, energy models) -> copied into the arena -> programs attached
+//! ```
+//!
+//! While it runs, the arena is all there is between both sides: counters are read there, features are written there.
+//! A scheduler that runs keeps its arena under a name in the BPF file system, where another process finds it.
+
+mod arena;
+mod host;
+mod scheduler;
+mod structs;
+
+pub use host::Host;
+pub use scheduler::{Ended, Running, Scheduler, Status, Waits};
+
+/// What keeps a scheduler from starting, or from being found.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum LiveError {
+    /// The kernel or the user lacks something; all of it.
+    #[error("the scheduler cannot start here: {}", .0.join("; "))]
+    #[diagnostic(help("docs/live.md says what a kernel needs"))]
+    Lacking(Vec<String>),
+    /// The machine file is not of this machine.
+    #[error("{0}")]
+    Machine(String),
+    /// No scheduler of ours runs.
+    #[error("no scheduler of Fairground runs here")]
+    #[diagnostic(help("start one with `fairground live start`"))]
+    NotRunning,
+    /// The kernel refused the programs, or a call failed.
+    #[error("{what}: {why}")]
+    Kernel {
+        /// What was tried.
+        what: String,
+        /// The error, and the verifier's last words if there are any.
+        why: String,
+    },
+}
+
+pub(crate) fn kernel_error(what: &str, why: impl std::fmt::Display) -> LiveError {
+    LiveError::Kernel { what: what.into(), why: why.to_string() }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The init of a guest that runs programs: mounts what they need, carries out /commands line by line, and turns the machine
+ * off. A line is a program and its arguments with spaces between, or one of
+ *
+ *	& PROGRAM ...	goes on without waiting for it
+ *	stop SIGNAL	sends that program a signal by its number, and waits for it
+ *	await FILE WORD	waits until the file consists of this word, ten minutes at most
+ *
+ * After each program `= N` says how it ended: its exit status, or less than 0: the signal that killed it.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "boot.h"
+
+#define MAX_WORDS 64
+
+static pid_t last;
+
+static void wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) != pid)
+		;
+	printf("= %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+	fflush(stdout);
+}
+
+/* 0: it does not, after ten minutes. */
+static int await(const char *path, const char *word)
+{
+	char found[64];
+	int i;
+
+	for (i = 0; i < 6000; i++) {
+		FILE *file = fopen(path, "r");
+		int is = file && fscanf(file, "%63s", found) == 1 && !strcmp(found, word);
+
+		if (file)
+			fclose(file);
+		if (is)
+			return 1;
+		usleep(100000);
+	}
+	return 0;
+}
+
+static void carry_out(char *line)
+{
+	char *words[MAX_WORDS + 1], *word;
+	int nr = 0, waits = line[0] != '&';
+	pid_t pid;
+
+	printf("$ %s\n", line);
+	fflush(stdout);
+	for (word = strtok(line + !waits, " "); word && nr < MAX_WORDS; word = strtok(NULL, " "))
+		words[nr++] = word;
+	words[nr] = NULL;
+	if (!nr)
+		return;
+	if (!strcmp(words[0], "await") && nr > 2) {
+		printf("= %d\n", !await(words[1], words[2]));
+		fflush(stdout);
+		return;
+	}
+	if (!strcmp(words[0], "stop") && nr > 1 && last) {
+		kill(last, atoi(words[1]));
+		wait_for(last);
+		last = 0;
+		return;
+	}
+	pid = fork();
+	if (!pid) {
+		execv(words[0], words);
+		_exit(127);
+	}
+	if (waits)
+		wait_for(pid);
+	else
+		last = pid;
+}
+
+int main(void)
+{
+	static char line[4096];
+	FILE *commands;
+
+	mount_all();
+	mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL);
+	mount("cgroup", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+	mkdir("/tmp", 0777);
+	mkdir("/root", 0700);
+	setenv("HOME", "/root", 1);
+	setenv("NO_COLOR", "1", 1);
+	commands = fopen("/commands", "r");
+	while (commands && fgets(line, sizeof(line), commands)) {
+		line[strcspn(line, "\n")] = 0;
+		if (line[0] && line[0] != '#')
+			carry_out(line);
+	}
+	turn_off();
+	return 1;
+}
