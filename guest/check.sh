@@ -12,7 +12,7 @@ live=no
 [ "${1:-}" != --live ] || { live=yes; shift; }
 folder=${1:-$here/../target/guest}
 packages="xz-utils flex bison bc libelf-dev libssl-dev dwarves bpftool clang-19 llvm-19 lld-19 cpio python3
-	device-tree-compiler qemu-system-arm libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libelf-dev zlib1g-dev make pkg-config"
+	device-tree-compiler qemu-system-arm libc6-dev-arm64-cross libgcc-12-dev-arm64-cross zlib1g-dev make pkg-config"
 
 install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 

@@ -259,8 +259,8 @@ static u64 ineligible_vruntime(const struct fg_sys *sys, const struct fg_queue *
 }
 
 /* Where a slice shorter than that of e is queued in q, e is protected for as long as that, or while it is eligible. */
-global_func u64 protected_until(const struct fg_sys *sys state_arg, const struct fg_queue *q state_arg,
-				const struct fg_task *e state_arg)
+global_func u64 protection_end(const struct fg_sys *sys state_arg, const struct fg_queue *q state_arg,
+			       const struct fg_task *e state_arg)
 {
 	u64 own = entity_slice(sys, e), shortest = min_u64(queue_min_slice(sys, q), own);
 
@@ -275,7 +275,7 @@ global_func u64 protected_until(const struct fg_sys *sys state_arg, const struct
 static void set_protect_slice(const struct fg_sys *sys, const struct fg_queue *q, struct fg_task *e)
 {
 	e->flags |= FG_TASK_PROTECTED;
-	e->vprot = protected_until(sys, q, e);
+	e->vprot = protection_end(sys, q, e);
 }
 
 /* A wakeup did not preempt e: it is protected for the shortest slice at most. */

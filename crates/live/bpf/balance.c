@@ -22,11 +22,20 @@ static inline u32 is_incoming(const struct live_task *t, u32 cpu)
 	return (u32)t->fg.cpu != cpu;
 }
 
-static inline void announce(u32 dst)
+/* Whether p may change its CPU. The kernel disables that for the current task while it calls a program. */
+static inline u32 may_migrate(struct task_struct *p)
+{
+	u32 own = p == bpf_get_current_task_btf() ? head()->own_disable : 0;
+
+	return p->migration_disabled <= own;
+}
+
+/* Tasks were moved to dst. kicks: also if this is dst, which does not come to its dispatch by itself. */
+static inline void announce(u32 dst, u32 kicks)
 {
 	head()->cpus[dst].incoming = 1;
 	cpu_rq(head()->sys, dst)->ttwu_pending = 1;
-	if (dst != bpf_get_smp_processor_id())
+	if (kicks || dst != bpf_get_smp_processor_id())
 		scx_bpf_kick_cpu((s32)dst, 0);
 }
 
@@ -59,11 +68,17 @@ global_func u32 find_busiest(struct fg_balance *b state_arg)
 	return fg_find_busiest(head()->sys, b);
 }
 
+/* 1: t, which may change its CPU, is to be moved; counted as taken. */
+global_func u32 detach_task(struct fg_balance *b state_arg, SLOT)
+{
+	return fg_detach_task(head()->sys, b, &t->fg);
+}
+
 /* detach_tasks, from the queue of b->src_cpu to that of b->dst_cpu. How many. */
 global_func u32 detach_tasks(struct fg_balance *b state_arg)
 {
 	const struct fg_sys *sys = head()->sys;
-	u32 src = (u32)b->src_cpu, dst = (u32)b->dst_cpu, moved = 0;
+	u32 src = (u32)b->src_cpu, dst = (u32)b->dst_cpu, before = b->moved;
 	struct bpf_iter_scx_dsq it;
 
 	fg_detach_begin(sys, b);
@@ -74,14 +89,19 @@ global_func u32 detach_tasks(struct fg_balance *b state_arg)
 		if (!fg_detach_more(sys, b))
 			break;
 		t = slot_of(p);
-		if (!t || is_incoming(t, src) || p->migration_disabled || !fg_detach_task(sys, b, &t->fg))
+		if (!t || is_incoming(t, src) || !may_migrate(p) || !detach_task(b, t))
 			continue;
-		moved += move_to_queue(&it, p, dst);
+		/* Another CPU may have taken it in between. DEVIATION: what it counted for stays taken off the imbalance. */
+		if (!move_to_queue(&it, p, dst)) {
+			b->moved--;
+			b->batch--;
+		}
 	}
 	bpf_iter_scx_dsq_destroy(&it);
-	if (moved)
-		announce(dst);
-	return moved;
+	/* The loop counts nothing itself: the verifier would follow each turn. */
+	if (b->moved != before)
+		announce(dst, 0);
+	return b->moved - before;
 }
 
 /* Batch by batch until the source is done with: FG_LB_*. */
@@ -233,8 +253,10 @@ static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 			fg_nohz_idle_abort(sys, kick);
 			return;
 		}
-		if ((kick & FG_NOHZ_STATS_KICK) && fg_nohz_stats_due(rq, round->jiffies))
+		if ((kick & FG_NOHZ_STATS_KICK) && fg_nohz_stats_due(rq, round->jiffies)) {
+			update_clock(rq, now);
 			update_blocked(rq, round->jiffies);
+		}
 		if (fg_nohz_idle_cpu(rq, kick, round))
 			rebalance_domains(c, (s32)cpu, FG_CPU_IDLE);
 		fg_nohz_idled_cpu(rq, round);
@@ -268,15 +290,16 @@ global_func u32 balance_due(struct live_cpu *c state_arg, RQ, u64 now)
 	return due;
 }
 
-/* Active balance of a t that is put back on src: the CPU that it goes to, -1: it stays. */
-global_func s32 push_target(struct live_cpu *c state_arg, struct fg_cpu *src state_arg, SLOT, u64 now)
+/* Active balance of a t that is put back on src: the CPU that it goes to, -1: it stays. may: it may change its CPU at all. */
+global_func s32 push_target(struct fg_cpu *src state_arg, SLOT, u32 may, u64 now)
 {
 	const struct fg_sys *sys = head()->sys;
-	struct fg_balance *b = &c->balance;
+	/* The CPU that executes this is within no attempt of its own. */
+	struct fg_balance *b = &head()->cpus[bpf_get_smp_processor_id()].balance;
 	u32 pushed;
 
 	b->jiffies = clock_jiffies(sys, now);
-	pushed = fg_active_begin(sys, src, b) && fg_can_migrate_task(sys, b, &t->fg);
+	pushed = fg_active_begin(sys, src, b) && may && fg_can_migrate_task(sys, b, &t->fg);
 	fg_active_end(src, b, pushed);
 	return pushed && valid_cpu(sys, b->dst_cpu) ? b->dst_cpu : -1;
 }

@@ -68,6 +68,7 @@ struct sched_ext_ops {
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
 	void (*dispatch)(s32 cpu, struct task_struct *prev);
 	void (*tick)(struct task_struct *p);
+	_Bool (*yield)(struct task_struct *from, struct task_struct *to);
 	void (*runnable)(struct task_struct *p, u64 enq_flags);
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, _Bool runnable);
@@ -75,11 +76,11 @@ struct sched_ext_ops {
 	void (*set_weight)(struct task_struct *p, u32 weight);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
 	void (*update_idle)(s32 cpu, _Bool idle);
-	void (*cpu_acquire)(s32 cpu, void *args);
 	void (*cpu_release)(s32 cpu, void *args);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, void *args);
 	void (*enable)(struct task_struct *p);
+	void (*disable)(struct task_struct *p);
 	void (*dump_cpu)(void *ctx, s32 cpu, _Bool idle);
 	void (*dump_task)(void *ctx, struct task_struct *p);
 	s32 (*init)(void);
@@ -94,6 +95,7 @@ struct sched_ext_ops {
 #define PF_KTHREAD 0x200000
 #define SCX_TASK_QUEUED 1
 #define SCX_SLICE_INF (~0ull)
+#define SCX_SLICE_DFL 20000000ull /* ns */
 #define SCX_DSQ_LOCAL ((1ull << 63) | 2)
 #define SCX_ENQ_WAKEUP 1
 #define SCX_DEQ_SLEEP 1
@@ -114,6 +116,7 @@ static unsigned int (*bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*bpf_probe_read_kernel_str)(void *dst, u32 size, const void *from) = (void *)115;
 static long (*bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static long (*bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
 
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
@@ -133,9 +136,10 @@ KFUNC void scx_bpf_kick_cpu(s32 cpu, u64 flags);
 KFUNC u32 scx_bpf_reenqueue_local(void);
 KFUNC void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data__sz);
 KFUNC u32 scx_bpf_cpuperf_cur(s32 cpu);
-KFUNC void scx_bpf_cpuperf_set(s32 cpu, u32 perf);
 
 /* v6.13 gave them other names. */
+WEAK_KFUNC void scx_bpf_dispatch(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags);
+WEAK_KFUNC void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags);
 WEAK_KFUNC void scx_bpf_dispatch_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime, u64 enq_flags);
 WEAK_KFUNC void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime, u64 enq_flags);
 WEAK_KFUNC _Bool scx_bpf_dispatch_from_dsq(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,

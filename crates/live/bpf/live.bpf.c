@@ -17,8 +17,11 @@
  * vruntime with CFS, by deadline with EEVDF. A slice never ends by itself: the tick and wakeups set it to 0 when the
  * policy says so.
  *
- * The kernel calls with the run queue of the task locked, but for select_cpu, so the state of a CPU is written by one
+ * The kernel calls with the run queue of the task locked, but for select_cpu, so most of the state of a CPU is written by one
  * caller at a time, as in fair.c. What placements read of other CPUs may be just changing, as there.
+ *
+ * DEVIATION: what a task leaves behind on its former CPU (removed_load and the like), and the state of other CPUs that balancing
+ * writes, are written without a lock. An update that meets another one may be lost; the signals decay.
  */
 #include "policy.c"
 
@@ -100,6 +103,15 @@ static inline void insert(struct task_struct *p, u32 cpu, u64 key, u64 enq_flags
 		scx_bpf_dispatch_vtime(p, cpu, SCX_SLICE_INF, key, enq_flags);
 }
 
+/* Of this CPU, ahead of all queues: for a task of which the policy knows nothing. */
+static inline void insert_local(struct task_struct *p, u64 enq_flags)
+{
+	if (KSYM_EXISTS(scx_bpf_dsq_insert))
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
+	else
+		scx_bpf_dispatch(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags);
+}
+
 static inline u32 move_to_local(struct bpf_iter_scx_dsq *it, struct task_struct *p)
 {
 	if (KSYM_EXISTS(scx_bpf_dsq_move))
@@ -166,174 +178,7 @@ static noinline void read_queue(u32 cpu, struct live_task *beside)
 	}
 }
 
-/* ---- the policy's sequences, each for the verifier a function of its own ---------------------------------------- */
-
-#define RQ struct fg_cpu *rq state_arg
-#define SLOT struct live_task *t state_arg
-
-/* update_rq_clock. DEVIATION: interrupts are not taken off. */
-global_func u32 update_clock(RQ, u64 now)
-{
-	u32 speed = scx_bpf_cpuperf_cur(rq->id);
-
-	rq->freq_scale = speed ? speed : FG_CAPACITY_SCALE;
-	fg_update_rq_clock(head()->sys, rq, now, 0);
-	return 0;
-}
-
-/* enum fg_pick_rule_id: why the current task should be replaced; 0: it need not. left: the leftmost, for CFS. */
-global_func u32 charge(RQ, struct fg_task *left state_arg)
-{
-	return fg_update_curr(head()->sys, rq, left);
-}
-
-/* The CPU for p: select_task_rq. flags: FG_WF_*. */
-global_func s32 place(SLOT, s32 prev, u32 this_cpu, u32 flags, u64 now)
-{
-	struct fg_sys *sys = head()->sys;
-	struct live_cpu *c = &head()->cpus[this_cpu];
-	struct fg_cpu *rq = cpu_rq(sys, this_cpu);
-	struct fg_wake *w = &c->wake;
-	struct fg_verdict *v = &c->verdict;
-
-	t->fg.cpu = prev;
-	w->current = fair_curr(rq);
-	w->now = now;
-	w->this_cpu = (s32)this_cpu;
-	w->flags = flags;
-	w->why = 0;
-	fg_select_task_rq(sys, &t->fg, w, v);
-	if (v->rule < LIVE_RULES)
-		c->placed[v->rule]++;
-	c->migrations += v->cpu != prev;
-	return v->cpu;
-}
-
-/* What the choice just made leaves behind. took: ns. DEVIATION: all of the choice counts as its scan of the cache. */
-global_func u32 commit(SLOT, u32 this_cpu, u64 took)
-{
-	struct fg_sys *sys = head()->sys;
-	struct live_cpu *c = &head()->cpus[this_cpu];
-
-	fg_commit_writes(sys, &t->fg, fair_curr(cpu_rq(sys, this_cpu)), &c->wake, &c->verdict);
-	fg_commit_scan(sys, &c->wake, &c->verdict, took);
-	return 0;
-}
-
-/* A child starts behind its parent on the parent's CPU. */
-global_func u32 fork_on(SLOT, u32 this_cpu)
-{
-	fg_task_fork(head()->sys, cpu_rq(head()->sys, this_cpu), &t->fg);
-	return 0;
-}
-
-/* It leaves the averages of the CPU where it slept. now: ns. */
-global_func u32 leave_behind(SLOT, u64 now)
-{
-	const struct fg_sys *sys = head()->sys;
-	struct fg_cpu *old = cpu_rq(sys, (u32)t->fg.cpu);
-
-	fg_migrate_task(sys, old, &t->fg);
-	fg_migrate_lag(sys, old, &t->fg, now);
-	return 0;
-}
-
-global_func u32 start_utilization(RQ, SLOT)
-{
-	fg_post_init_util(head()->sys, rq, &t->fg);
-	return 0;
-}
-
-global_func u32 enqueue_entity(RQ, SLOT, u32 flags)
-{
-	fg_enqueue_entity(head()->sys, rq, &t->fg, flags);
-	return 0;
-}
-
-global_func u32 dequeue_entity(RQ, SLOT, u32 flags)
-{
-	fg_dequeue_entity(head()->sys, rq, &t->fg, flags);
-	return 0;
-}
-
-global_func u32 update_min_vruntime(RQ, struct fg_task *left state_arg)
-{
-	fg_update_min_vruntime(head()->sys, rq, left);
-	return 0;
-}
-
-global_func u32 set_next_entity(RQ, SLOT)
-{
-	fg_set_next_entity(head()->sys, rq, &t->fg, 1);
-	return 0;
-}
-
-global_func u32 put_prev_entity(RQ, SLOT)
-{
-	fg_put_prev_entity(head()->sys, rq, &t->fg);
-	return 0;
-}
-
-global_func u32 entity_tick(RQ, struct fg_task *left state_arg)
-{
-	return fg_entity_tick(head()->sys, rq, left);
-}
-
-/* enum fg_pick_rule_id: whether t, about to be queued, preempts the current task. first: as of fg_check_preempt_wakeup(). */
-global_func u32 check_preempt(RQ, SLOT, struct fg_task *first state_arg, u32 flags)
-{
-	return fg_check_preempt_wakeup(head()->sys, rq, &t->fg, first, flags);
-}
-
-/* The task to run, in next of the CPU's live_cpu. 0: there is none. */
-global_func u32 pick(RQ)
-{
-	struct live_cpu *c = &head()->cpus[(u32)rq->id];
-	struct fg_pick how = { 0 };
-
-	c->next = fg_pick_entity(head()->sys, rq, c->first, c->second, &how);
-	if (c->next && how.rule < LIVE_PICK_RULES)
-		c->picked[how.rule]++;
-	return c->next != 0;
-}
-
-global_func u32 set_attributes(SLOT)
-{
-	fg_uclamp_update(head()->sys, cpu_rq(head()->sys, 0), &t->fg, 0);
-	fg_set_max_allowed_capacity(head()->sys, &t->fg);
-	fg_set_load_weight(&t->fg);
-	return 0;
-}
-
-global_func u32 reweight(RQ, SLOT)
-{
-	fg_reweight_task(head()->sys, rq, &t->fg);
-	return 0;
-}
-
-/* DEVIATION: the tick counts as stopped as soon as the CPU idles. */
-global_func u32 enter_idle(RQ)
-{
-	struct fg_sys *sys = head()->sys;
-
-	rq->curr_is_idle = 1;
-	rq->idle_calls++;
-	fg_set_next_idle(sys, rq);
-	fg_update_idle_core(sys, rq);
-	rq->tick_stopped = 1;
-	fg_nohz_balance_enter_idle(sys, rq);
-	return 0;
-}
-
-global_func u32 leave_idle(RQ)
-{
-	fg_wake_from_idle(head()->sys, rq);
-	fg_put_prev_idle(head()->sys, rq);
-	rq->curr_is_idle = 0;
-	rq->tick_stopped = 0;
-	return 0;
-}
-
+#include "calls.c"
 #include "balance.c"
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
@@ -420,6 +265,13 @@ SLEEPABLE_OP(init_task) int live_init_task(unsigned long long *ctx)
 	return 0;
 }
 
+/* A sleeper that is no task of ours any more: its averages are to decay where it slept. */
+static inline void leave_if_attached(struct live_task *t)
+{
+	if (!t->fg.on_rq && !is_detached(&t->fg))
+		leave_behind(t, bpf_ktime_get_ns());
+}
+
 OP(exit_task) int live_exit_task(unsigned long long *ctx)
 {
 	u64 *slot = bpf_task_storage_get(&task_slots, TASK(ctx[0]), 0, 0);
@@ -430,6 +282,7 @@ OP(exit_task) int live_exit_task(unsigned long long *ctx)
 		return 0;
 	t = STATE(*slot);
 	*slot = 0;
+	leave_if_attached(t);
 	release_slot(t);
 	return 0;
 }
@@ -443,6 +296,17 @@ OP(enable) int live_enable(unsigned long long *ctx)
 		return 0;
 	read_attributes(t, TASK(ctx[0]));
 	set_attributes(t);
+	return 0;
+}
+
+/* It leaves the fair class. */
+OP(disable) int live_disable(unsigned long long *ctx)
+{
+	struct live_task *t = slot_of(TASK(ctx[0]));
+
+	USES_ARENA;
+	if (t)
+		leave_if_attached(t);
 	return 0;
 }
 
@@ -487,8 +351,10 @@ OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
 	if (!t)
 		return prev;
 	read_attributes(t, TASK(ctx[0]));
-	if (flags & FG_WF_FORK)
+	if (flags & FG_WF_FORK) {
 		fork_on(t, this_cpu);
+		t->flags |= LIVE_FORKED;
+	}
 	cpu = place(t, prev, this_cpu, flags, now);
 	commit(t, this_cpu, bpf_ktime_get_ns() - now);
 	return cpu;
@@ -498,6 +364,9 @@ OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
 static inline __attribute__((always_inline)) void join(struct fg_cpu *rq, struct live_task *t, u32 wakes, u64 now)
 {
 	if (t->fg.flags & FG_TASK_NEW) {
+		/* The kernel places a task that may use one CPU only by itself. */
+		if (!(t->flags & LIVE_FORKED))
+			fork_on(t, (u32)rq->id);
 		t->fg.cpu = rq->id;
 		start_utilization(rq, t);
 		wakes = FG_ENQUEUE_INITIAL;
@@ -519,11 +388,15 @@ static inline __attribute__((always_inline)) void join(struct fg_cpu *rq, struct
  */
 VISIBLE SEC("tp_btf/sched_migrate_task") int live_migrate_task(unsigned long long *ctx)
 {
-	struct live_task *t = slot_of(TASK(ctx[0]));
+	u64 *slot = bpf_task_storage_get(&task_slots, TASK(ctx[0]), 0, 0);
+	struct live_task *t;
 	struct fg_cpu *rq;
 
 	USES_ARENA;
-	if (!t || !t->fg.on_rq)
+	if (!slot || !*slot)
+		return 0;
+	t = STATE(*slot);
+	if (!t->fg.on_rq)
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
 	update_clock(rq, bpf_ktime_get_ns());
@@ -562,7 +435,7 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 
 	USES_ARENA;
 	if (!t) {
-		insert(p, (u32)cpu, 0, ctx[1]);
+		insert_local(p, ctx[1]);
 		return 0;
 	}
 	c = &head()->cpus[(u32)cpu];
@@ -578,12 +451,12 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 		read_queue((u32)cpu, t);
 		if (fg_preempts(check_preempt(rq, t, c->first, 0)) == FG_PREEMPT_YES)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	} else if (rq->active_balance && !p->migration_disabled) {
-		target = push_target(c, rq, t, bpf_ktime_get_ns());
+	} else if (rq->active_balance) {
+		target = push_target(rq, t, may_migrate(p), bpf_ktime_get_ns());
 	}
 	insert(p, target < 0 ? (u32)cpu : (u32)target, order_key(head()->sys, &t->fg), ctx[1]);
 	if (target >= 0)
-		announce((u32)target);
+		announce((u32)target, 1);
 	else if (ctx[1] & SCX_ENQ_LAST)
 		scx_bpf_kick_cpu(cpu, 0);
 	return 0;
@@ -703,6 +576,9 @@ OP(running) int live_running(unsigned long long *ctx)
 	rq = cpu_rq(head()->sys, (u32)cpu);
 	c = &head()->cpus[(u32)cpu];
 	update_clock(rq, now);
+	/* The kernel says nothing of idle CPUs while it starts the scheduler. */
+	if (rq->curr_is_idle)
+		leave_idle(rq);
 	if (!t->fg.on_rq)
 		join(rq, t, 0, now);
 	set_next_entity(rq, t);
@@ -764,7 +640,7 @@ OP(quiescent) int live_quiescent(unsigned long long *ctx)
 OP(tick) int live_tick(unsigned long long *ctx)
 {
 	struct task_struct *p = TASK(ctx[0]);
-	u32 cpu = bpf_get_smp_processor_id(), rule;
+	u32 cpu = (u32)scx_bpf_task_cpu(p), rule, disabled = p->migration_disabled;
 	u64 now = bpf_ktime_get_ns();
 	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
 	struct live_cpu *c = &head()->cpus[cpu];
@@ -775,10 +651,29 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	rule = charge(rq, c->first);
 	rule |= entity_tick(rq, c->first);
 	c->ticks++;
+	if (disabled < head()->own_disable)
+		head()->own_disable = disabled;
 	if (balance_due(c, rq, now))
 		c->rebalance = 1;
 	if (rule || c->rebalance || c->incoming || rq->active_balance)
 		p->scx.slice = 0;
+	return 0;
+}
+
+/* sched_yield() */
+OP(yield) int live_yield(unsigned long long *ctx)
+{
+	struct task_struct *p = TASK(ctx[0]);
+	struct fg_cpu *rq = cpu_rq(head()->sys, (u32)scx_bpf_task_cpu(p));
+
+	USES_ARENA;
+	/* To a certain task: the kernel's fair class does that by a buddy. */
+	if (ctx[1])
+		return 0;
+	update_clock(rq, bpf_ktime_get_ns());
+	charge(rq, 0);
+	yield_current(rq);
+	p->scx.slice = 0;
 	return 0;
 }
 
@@ -833,55 +728,14 @@ OP(exit) int live_exit(unsigned long long *ctx)
 	return 0;
 }
 
-/* What the policy knows of a CPU, for the kernel's dump. */
-OP(dump_cpu) int live_dump_cpu(unsigned long long *ctx)
-{
-	static char text[] = "policy: current %lld, %lld running, %lld fair, idle %lld, pending %lld, incoming %lld";
-	u32 cpu = (u32)ctx[1];
-	struct fg_cpu *rq;
-	struct live_task *curr;
-	u64 data[6];
-
-	USES_ARENA;
-	if (cpu >= head()->sys->nr_cpus)
-		return 0;
-	rq = cpu_rq(head()->sys, cpu);
-	curr = (struct live_task *)rq->curr;
-	data[0] = curr ? (u64)curr->pid : 0;
-	data[1] = rq->nr_running;
-	data[2] = rq->h_nr_running;
-	data[3] = rq->curr_is_idle;
-	data[4] = rq->ttwu_pending;
-	data[5] = head()->cpus[cpu].incoming;
-	scx_bpf_dump_bstr(text, data, sizeof(data));
-	return 0;
-}
-
-/* The same of a task. */
-OP(dump_task) int live_dump_task(unsigned long long *ctx)
-{
-	static char text[] = "policy: CPU %lld, queued %lld, current %lld, flags %llx, vruntime %lld, deadline %lld";
-	struct live_task *t = slot_of(TASK(ctx[1]));
-	u64 data[6];
-
-	USES_ARENA;
-	if (!t)
-		return 0;
-	data[0] = (u64)t->fg.cpu;
-	data[1] = t->fg.on_rq;
-	data[2] = t->fg.on_cpu;
-	data[3] = t->fg.flags;
-	data[4] = t->fg.vruntime;
-	data[5] = t->fg.deadline;
-	scx_bpf_dump_bstr(text, data, sizeof(data));
-	return 0;
-}
+#include "dump.c"
 
 SEC(".struct_ops.link") struct sched_ext_ops fairground VISIBLE = {
 	.select_cpu = (void *)live_select_cpu,
 	.enqueue = (void *)live_enqueue,
 	.dispatch = (void *)live_dispatch,
 	.tick = (void *)live_tick,
+	.yield = (void *)live_yield,
 	.runnable = (void *)live_runnable,
 	.running = (void *)live_running,
 	.stopping = (void *)live_stopping,
@@ -893,6 +747,7 @@ SEC(".struct_ops.link") struct sched_ext_ops fairground VISIBLE = {
 	.init_task = (void *)live_init_task,
 	.exit_task = (void *)live_exit_task,
 	.enable = (void *)live_enable,
+	.disable = (void *)live_disable,
 	.dump_cpu = (void *)live_dump_cpu,
 	.dump_task = (void *)live_dump_task,
 	.init = (void *)live_init,

@@ -16,6 +16,7 @@
 #define LIVE_NAME 16 /* bytes of a task's name */
 
 /* live_task.flags */
+#define LIVE_FORKED 2 /* it was placed as a child */
 #define LIVE_STOPPED 1 /* it left the CPU for good, and is still to be dequeued */
 
 /* A task, as long as the kernel has it. */
@@ -61,6 +62,9 @@ struct live_head {
 	struct live_task *free; /* the first that no task of the kernel has */
 	u64 nr_tasks; /* free ones included */
 	u64 refused; /* tasks for which there was none */
+	u64 layout; /* of which build the loader is */
+	u32 own_disable; /* how often a program's own prolog disables the migration of the current task: the least that was seen */
+	u32 pad;
 };
 
 #endif

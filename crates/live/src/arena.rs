@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use fairground_fair::PolicySandbox;
 
-use crate::structs::{member, number, place, size, structure, Build, What, MAX_CPUS};
+use crate::structs::{fingerprint, member, number, place, size, structure, Build, What};
+use crate::LiveError;
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
@@ -29,13 +30,19 @@ pub fn pages() -> usize {
 struct Allocator {
     next: usize,
     end: usize,
+    /// More was asked for than there is. What was given out then is not to be used.
+    exhausted: bool,
 }
 
 impl Allocator {
     fn take(&mut self, len: usize) -> usize {
         let at = self.next;
-        self.next = (at + len).next_multiple_of(64);
-        assert!(self.next <= self.end, "an arena of {} bytes is too small", self.end - START);
+        let next = (at + len).next_multiple_of(64);
+        if next > self.end {
+            self.exhausted = true;
+            return Arena::HEAD;
+        }
+        self.next = next;
         at
     }
 }
@@ -73,6 +80,9 @@ impl Copier {
         }
         let (small, large) = (size(of, Build::Small), size(of, Build::Large));
         let to = self.allocator.take(small * count);
+        if self.allocator.exhausted {
+            return 0;
+        }
         for i in 0..count {
             self.copies.insert((from + i * large, of), to + i * small);
             self.waiting.push((of, from + i * large, to + i * small));
@@ -125,7 +135,7 @@ fn elements(of: usize, name: &str, from: usize) -> usize {
     let count = ARRAYS.iter().find(|(s, pointer, _)| (*s, *pointer) == (structure(of).name, name));
     let Some((_, _, count)) = count else { return 1 };
     let at = structure(of).members.iter().position(|member| member.name == *count);
-    let Some(at) = at else { return 1 };
+    let at = at.unwrap_or_else(|| panic!("no member {count}"));
     // SAFETY: a u32 of a struct of the large build that the sandbox keeps alive.
     unsafe { *((from + place(of, at, Build::Large).offset) as *const u32) as usize }
 }
@@ -142,22 +152,29 @@ impl Arena {
 
     /// Fills a fresh arena that is mapped at [`START`], [`pages`] long: the machine of `sandbox`, without a task.
     ///
+    /// # Errors
+    /// The machine needs more room.
+    ///
     /// # Safety
     /// It is mapped there, writable, and no program uses it yet.
-    pub unsafe fn fill(sandbox: &mut PolicySandbox) -> Arena {
+    pub unsafe fn fill(sandbox: &mut PolicySandbox) -> Result<Arena, LiveError> {
         let end = START + pages() * PAGE;
         // SAFETY: all of the mapping.
         unsafe { std::ptr::write_bytes(START as *mut u8, 0, end - START) };
-        let mut allocator = Allocator { next: Arena::HEAD, end };
+        let slot = size(number("live_task"), Build::Small);
+        let mut allocator = Allocator { next: Arena::HEAD, end: end - NR_TASKS * slot - PAGE, exhausted: false };
         let head = allocator.take(size(number("live_head"), Build::Small));
         let nr_cpus = sandbox.nr_cpus();
-        assert!(nr_cpus <= MAX_CPUS, "{nr_cpus} CPUs");
         let cpus = allocator.take(nr_cpus * size(number("live_cpu"), Build::Small));
         let mut copier = Copier { allocator, copies: BTreeMap::new(), waiting: Vec::new() };
         let sys = copier.copy(number("fg_sys"), std::ptr::from_mut(sandbox.sys_mut()) as usize, 1);
         copier.run();
-        let slot = size(number("live_task"), Build::Small);
-        let tasks = copier.allocator.take(NR_TASKS * slot);
+        if copier.allocator.exhausted {
+            return Err(LiveError::Machine(format!(
+                "the machine has more domains or operating points than {REST} bytes hold"
+            )));
+        }
+        let tasks = copier.allocator.next;
         let arena = Arena { head };
         let pointer = |name, value: usize| arena.set(arena.head_member(name), value as u64);
         pointer("sys", sys);
@@ -165,11 +182,15 @@ impl Arena {
         pointer("tasks", tasks);
         pointer("free", tasks);
         pointer("nr_tasks", NR_TASKS);
+        arena.set(arena.head_member("layout"), fingerprint());
+        let own_disable = arena.head_member("own_disable") as *mut u32;
+        // SAFETY: an aligned u32 of the arena.
+        unsafe { own_disable.write_volatile(1) };
         let next_free = member(number("live_task"), "next_free").offset;
         for i in 0..NR_TASKS - 1 {
             arena.set(tasks + i * slot + next_free, (tasks + (i + 1) * slot) as u64);
         }
-        arena
+        Ok(arena)
     }
 
     /// The arena of a scheduler that runs.
@@ -178,6 +199,11 @@ impl Arena {
     /// [`Arena::fill`] has filled it, and it is mapped at [`START`].
     pub unsafe fn at_start() -> Arena {
         Arena { head: Arena::HEAD }
+    }
+
+    /// Whether this build knows its layout.
+    pub fn is_of_this_build(&self) -> bool {
+        self.head("layout") == fingerprint()
     }
 
     fn head_member(&self, name: &str) -> usize {

@@ -92,10 +92,13 @@ impl Scheduler {
         check_cpus(machine)?;
         let mut sandbox =
             PolicySandbox::new(machine, features, hz).map_err(|error| LiveError::Machine(error.to_string()))?;
+        check_room()?;
         let object = load()?;
-        // SAFETY: libbpf has mapped the arena at START, and nothing is attached.
-        let arena = unsafe { Arena::fill(&mut sandbox) };
+        // SAFETY: libbpf has mapped the arena at START, where nothing was, and nothing is attached.
+        let arena = unsafe { Arena::fill(&mut sandbox) }?;
         let mut scheduler = Scheduler { links: Vec::new(), object, arena, pinned: None };
+        // Of one that was killed.
+        let _ = std::fs::remove_file(PIN);
         scheduler.attach()?;
         scheduler.pin();
         Ok(scheduler)
@@ -122,7 +125,6 @@ impl Scheduler {
         if !path.parent().is_some_and(Host::is_bpf_fs) {
             return;
         }
-        let _ = std::fs::remove_file(&path);
         let found = self.object.maps_mut().find(|map| map.name() == "arena");
         if found.is_some_and(|mut map| map.pin(&path).is_ok()) {
             self.pinned = Some(path);
@@ -156,9 +158,11 @@ impl Scheduler {
 
 impl Drop for Scheduler {
     fn drop(&mut self) {
+        let ended = self.ended().is_some();
         // The scheduler first: its state is right only as long as it is told of migrations.
         while self.links.pop().is_some() {}
-        if let Some(path) = &self.pinned {
+        // If the kernel has ended it, another one may have the name by now.
+        if let Some(path) = self.pinned.take().filter(|_| !ended) {
             let _ = std::fs::remove_file(path);
         }
     }
@@ -186,6 +190,9 @@ impl Running {
         map_arena(map.as_fd())?;
         // SAFETY: mapped at START; the process that started the scheduler has filled it before it pinned it.
         let arena = unsafe { Arena::at_start() };
+        if !arena.is_of_this_build() {
+            return Err(kernel_error("open the scheduler's arena", "another build of the command has started it"));
+        }
         Ok(Running { _map: map, arena })
     }
 
@@ -203,6 +210,21 @@ impl Running {
     pub fn set_feature(&self, id: usize, value: u8) {
         self.arena.set_feature(id, value);
     }
+}
+
+/// Nothing is mapped yet where the arena will be: libbpf would replace it.
+fn check_room() -> Result<(), LiveError> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+    let len = pages() * PAGE;
+    // SAFETY: a mapping that nobody may use, where there is none, and its end.
+    unsafe {
+        let at = libc::mmap(START as *mut libc::c_void, len, libc::PROT_NONE, flags, -1, 0);
+        if at as usize != START {
+            return Err(kernel_error("find room for the arena", std::io::Error::last_os_error()));
+        }
+        libc::munmap(at, len);
+    }
+    Ok(())
 }
 
 /// Maps an arena where it is in the kernel's eyes, too.

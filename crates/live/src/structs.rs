@@ -1,6 +1,8 @@
 //! The structs of `policy/fg.h` and `bpf/live.h` as data: names, types and places of their members, in the policy of
 //! the command (`Build::Large`) and in that of the kernel (`Build::Small`), which is built for fewer CPUs.
 
+use std::hash::{Hash, Hasher};
+
 /// A struct of C.
 pub struct Struct {
     /// Without `struct`.
@@ -57,6 +59,15 @@ fn rows(build: Build) -> &'static [u64] {
         Build::Small => unsafe { &live_small },
         Build::Large => unsafe { &live_large },
     }
+}
+
+/// A number that differs between builds with other structs.
+pub fn fingerprint() -> u64 {
+    let names = STRUCTS.iter().flat_map(|s| s.members.iter().map(|member| member.name).chain([s.name]));
+    let mut hash = std::hash::DefaultHasher::new();
+    names.for_each(|name| name.hash(&mut hash));
+    rows(Build::Small).hash(&mut hash);
+    hash.finish()
 }
 
 /// The row of a struct in the tables of places: its size, followed by two for each member.

@@ -72,12 +72,29 @@ mod built {
 
     /// A feature that cannot be changed while the scheduler runs.
     #[derive(Debug, Error, Diagnostic)]
-    #[error("{0} decides how the queues are kept: it cannot change while the scheduler runs")]
+    #[error("{0} decides how queues or domains are made: it cannot change while the scheduler runs")]
     #[diagnostic(help("start the scheduler anew"))]
     struct Fixed(&'static str);
 
-    /// Features on which the order of the queues depends.
-    const FIXED: [&str; 2] = ["rq", "flat-pick"];
+    /// Features by which queues, their sums or domains were made when the scheduler started.
+    const FIXED: [&str; 16] = [
+        "rq",
+        "flat-pick",
+        "weight-bits",
+        "uclamp-buckets",
+        "uclamp-key",
+        "group-shares",
+        "throttle",
+        "sched-cache",
+        "fair-server",
+        "cls-domain",
+        "imb-pct-117",
+        "busy-factor-16",
+        "groups-within",
+        "weight-in-map",
+        "llc-phys",
+        "balance-shared",
+    ];
 
     impl LiveCommand {
         pub fn run(self) -> Result<End, Failure> {
@@ -105,21 +122,25 @@ mod built {
             features.notes().iter().for_each(|note| complain(&format!("note: {note}")));
             let stop = stoppable()?;
             let scheduler = Scheduler::start(&machine, &features, hz)?;
-            complain(&format!("fairground schedules this machine by {}", self.sched));
+            if scheduler.ended().is_none() {
+                complain(&format!("fairground schedules this machine by {}", self.sched));
+            }
             if !scheduler.is_pinned() {
                 complain("note: /sys/fs/bpf is not mounted: `fairground live status` and `set` will not find it");
             }
             let begin = Instant::now();
-            while !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s))
-            {
-                if let Some(ended) = scheduler.ended() {
-                    print(&format!("{}\n{}", report(&scheduler.status()), ended.dump))?;
-                    return Err(run_failed(format!(
-                        "the kernel ended the scheduler, and its fair class is in charge again: {} ({}) {}",
-                        ended.reason, ended.kind, ended.message
-                    )));
-                }
+            let goes_on = || {
+                !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s))
+            };
+            while goes_on() && scheduler.ended().is_none() {
                 std::thread::sleep(Duration::from_millis(100));
+            }
+            if let Some(ended) = scheduler.ended() {
+                print(&format!("{}\n{}", report(&scheduler.status()), ended.dump))?;
+                return Err(run_failed(format!(
+                    "the kernel ended the scheduler, and its fair class is in charge again: {} ({}) {}",
+                    ended.reason, ended.kind, ended.message
+                )));
             }
             let status = scheduler.status();
             drop(scheduler);

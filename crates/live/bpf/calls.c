@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The questions of policy/fg.h that the programs ask, each for the verifier a function of its own. */
+
+#define RQ struct fg_cpu *rq state_arg
+#define SLOT struct live_task *t state_arg
+
+/* update_rq_clock. DEVIATION: interrupts are not taken off. */
+global_func u32 update_clock(RQ, u64 now)
+{
+	u32 speed = scx_bpf_cpuperf_cur(rq->id);
+
+	rq->freq_scale = speed ? speed : FG_CAPACITY_SCALE;
+	fg_update_rq_clock(head()->sys, rq, now, 0);
+	return 0;
+}
+
+/* enum fg_pick_rule_id: why the current task should be replaced; 0: it need not. left: the leftmost, for CFS. */
+global_func u32 charge(RQ, struct fg_task *left state_arg)
+{
+	return fg_update_curr(head()->sys, rq, left);
+}
+
+/* The CPU for p: select_task_rq. flags: FG_WF_*. */
+global_func s32 place(SLOT, s32 prev, u32 this_cpu, u32 flags, u64 now)
+{
+	struct fg_sys *sys = head()->sys;
+	struct live_cpu *c = &head()->cpus[this_cpu];
+	struct fg_cpu *rq = cpu_rq(sys, this_cpu);
+	struct fg_wake *w = &c->wake;
+	struct fg_verdict *v = &c->verdict;
+
+	/* Where its averages are is not for the kernel to say. */
+	if (is_detached(&t->fg))
+		t->fg.cpu = prev;
+	w->current = fair_curr(rq);
+	w->now = now;
+	w->this_cpu = (s32)this_cpu;
+	w->flags = flags;
+	w->why = 0;
+	fg_select_task_rq(sys, &t->fg, w, v);
+	if (v->rule < LIVE_RULES)
+		c->placed[v->rule]++;
+	c->migrations += v->cpu != prev;
+	return v->cpu;
+}
+
+/* What the choice just made leaves behind. took: ns. DEVIATION: all of the choice counts as its scan of the cache. */
+global_func u32 commit(SLOT, u32 this_cpu, u64 took)
+{
+	struct fg_sys *sys = head()->sys;
+	struct live_cpu *c = &head()->cpus[this_cpu];
+
+	fg_commit_writes(sys, &t->fg, fair_curr(cpu_rq(sys, this_cpu)), &c->wake, &c->verdict);
+	fg_commit_scan(sys, &c->wake, &c->verdict, took);
+	return 0;
+}
+
+/* A child starts behind its parent on the parent's CPU. */
+global_func u32 fork_on(SLOT, u32 this_cpu)
+{
+	fg_task_fork(head()->sys, cpu_rq(head()->sys, this_cpu), &t->fg);
+	return 0;
+}
+
+/* It leaves the averages of the CPU where it slept. now: ns. */
+global_func u32 leave_behind(SLOT, u64 now)
+{
+	const struct fg_sys *sys = head()->sys;
+	struct fg_cpu *old = cpu_rq(sys, (u32)t->fg.cpu);
+
+	fg_migrate_task(sys, old, &t->fg);
+	fg_migrate_lag(sys, old, &t->fg, now);
+	return 0;
+}
+
+global_func u32 start_utilization(RQ, SLOT)
+{
+	fg_post_init_util(head()->sys, rq, &t->fg);
+	return 0;
+}
+
+global_func u32 enqueue_entity(RQ, SLOT, u32 flags)
+{
+	fg_enqueue_entity(head()->sys, rq, &t->fg, flags);
+	return 0;
+}
+
+global_func u32 dequeue_entity(RQ, SLOT, u32 flags)
+{
+	fg_dequeue_entity(head()->sys, rq, &t->fg, flags);
+	return 0;
+}
+
+global_func u32 update_min_vruntime(RQ, struct fg_task *left state_arg)
+{
+	fg_update_min_vruntime(head()->sys, rq, left);
+	return 0;
+}
+
+global_func u32 set_next_entity(RQ, SLOT)
+{
+	fg_set_next_entity(head()->sys, rq, &t->fg, 1);
+	return 0;
+}
+
+global_func u32 put_prev_entity(RQ, SLOT)
+{
+	fg_put_prev_entity(head()->sys, rq, &t->fg);
+	return 0;
+}
+
+global_func u32 entity_tick(RQ, struct fg_task *left state_arg)
+{
+	return fg_entity_tick(head()->sys, rq, left);
+}
+
+/* enum fg_pick_rule_id: whether t, about to be queued, preempts the current task. first: as of fg_check_preempt_wakeup(). */
+global_func u32 check_preempt(RQ, SLOT, struct fg_task *first state_arg, u32 flags)
+{
+	return fg_check_preempt_wakeup(head()->sys, rq, &t->fg, first, flags);
+}
+
+/* The task to run, in next of the CPU's live_cpu. 0: there is none. */
+global_func u32 pick(RQ)
+{
+	struct live_cpu *c = &head()->cpus[(u32)rq->id];
+	struct fg_pick how = { 0 };
+
+	c->next = fg_pick_entity(head()->sys, rq, c->first, c->second, &how);
+	if (c->next && how.rule < LIVE_PICK_RULES)
+		c->picked[how.rule]++;
+	return c->next != 0;
+}
+
+global_func u32 yield_current(RQ)
+{
+	fg_yield(head()->sys, rq);
+	return 0;
+}
+
+global_func u32 set_attributes(SLOT)
+{
+	fg_uclamp_update(head()->sys, cpu_rq(head()->sys, 0), &t->fg, 0);
+	fg_set_max_allowed_capacity(head()->sys, &t->fg);
+	fg_set_load_weight(&t->fg);
+	return 0;
+}
+
+global_func u32 reweight(RQ, SLOT)
+{
+	fg_reweight_task(head()->sys, rq, &t->fg);
+	return 0;
+}
+
+/* DEVIATION: the tick counts as stopped as soon as the CPU idles. */
+global_func u32 enter_idle(RQ)
+{
+	struct fg_sys *sys = head()->sys;
+
+	rq->curr_is_idle = 1;
+	rq->idle_calls++;
+	fg_set_next_idle(sys, rq);
+	fg_update_idle_core(sys, rq);
+	rq->tick_stopped = 1;
+	fg_nohz_balance_enter_idle(sys, rq);
+	return 0;
+}
+
+global_func u32 leave_idle(RQ)
+{
+	fg_wake_from_idle(head()->sys, rq);
+	fg_put_prev_idle(head()->sys, rq);
+	rq->curr_is_idle = 0;
+	rq->tick_stopped = 0;
+	return 0;
+}
