@@ -71,7 +71,6 @@ guest_boot symmetric "$build" live "" | tr -d '\r' >"$build/live.log" || fail "t
 # What was killed ends by its signal, all else with 0.
 ends=$(grep '^= ' "$build/live.log" | tr '\n' ' ' || true)
 [ "$ends" = "= 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = -9 = 0 = 0 " ] || fail "programs ended with: $ends"
-[ "$(grep -c '^fairground schedules this machine' "$build/live.log")" = 3 ] || fail "it did not start three times"
 ! grep -q 'kernel ended the scheduler' "$build/live.log" || fail "the kernel ended the scheduler"
 placed=$(grep -m 1 -o '^[0-9]* placements' "$build/live.log" | cut -d' ' -f1 || true)
 [ "${placed:-0}" -gt 500 ] || fail "$placed placements"
