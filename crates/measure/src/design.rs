@@ -85,6 +85,8 @@ pub struct Play {
     pub pause_ns: u64,
     /// Whether its CPUs fall idle in between.
     pub idles: bool,
+    /// Whether what it measures are ticks: of nothing else it has any.
+    pub ticks: bool,
     /// The one idle state that they may fall into; `None`: whichever.
     pub choice: Option<Choice>,
 }
@@ -536,6 +538,20 @@ pub fn design(machine: &Machine, places: &Places, choices: &[Choice]) -> Vec<Tri
         design.refills(machine, caches, &places.there);
     }
     design.trials
+}
+
+/// Time between two ticks of a simulated CPU, ns.
+pub(crate) const TICK_NS: u64 = 10_000_000;
+
+/// A thread that computes, and what each tick makes it take longer: to be simulated only, as `tick.rs` sees ticks itself.
+pub(crate) fn tick(here: CpuId) -> Trial {
+    let mut design = Design { here, trials: Vec::new() };
+    let role = Role::Measures(vec![vec![Op::Run(Amount::fixed(TICK_NS))]]);
+    let first = Thread { name: "first", policy: Policy::Batch, cpu: here, process: 0, role };
+    let play = Play { threads: vec![first], steps: vec![1], pause_ns: TICK_NS, ticks: true, ..Play::default() };
+    let name = "tick of a busy CPU";
+    design.add(name, How::Workload(play), &[name], false);
+    design.trials.remove(0)
 }
 
 /// Steps of a round of the second series of [`interpreter`].

@@ -18,7 +18,8 @@
 //! | `smt` | what a core does with several busy threads |
 //! | `clocks` | how long a clock takes to change |
 //! | `energy` | power by the number of busy CPUs |
-//! | `direct` | these four, round by round |
+//! | `tick` | what a tick takes of a busy CPU |
+//! | `direct` | these five, round by round |
 //! | `real`, `simulate` | the time of an operation here, and as simulated |
 //! | `estimate`, `nnls` | from times to figures, with their spreads |
 //! | `param` | the figures as parts of a machine and of its file |
@@ -38,6 +39,7 @@ mod probe;
 mod real;
 mod simulate;
 mod smt;
+mod tick;
 mod wakes;
 
 use std::sync::atomic::AtomicBool;
@@ -211,15 +213,17 @@ pub fn measure(machine: &Machine, allowed: &CpuMask, options: &MeasureOptions) -
     let (mut trials, switches, overhead_ns) = (real.results(), real.switches(), real.overhead());
     let mut missing = real.missing;
     missing.extend(unchosen);
-    let DirectFigures { wakes, smt, clocks, powers, missing: others } =
+    let DirectFigures { wakes, smt, clocks, powers, ticks, missing: others } =
         direct.figures(machine, others_pct > OTHERS_IDLE_PCT);
     missing.extend(others);
+    let series = |rounds| estimate::Series { rounds, spread: 1.0 };
+    trials.extend(ticks.map(|rounds| (design::tick(places.here), vec![series(rounds)])));
     // Before the long arithmetic: nothing of it needs the machine.
     knobs.undo()?;
     let mut notes = Vec::new();
     if others_pct > OTHERS_IDLE_PCT {
         trials.retain(|(trial, _)| !matches!(&trial.how, design::How::Workload(play) if play.idles));
-        let what = "CPUs that fall idle, throughput of threads of a core, and power";
+        let what = "CPUs that fall idle, throughput of threads of a core, power, and ticks";
         notes.push(format!("not measured: {what}, as others took {others_pct:.0} % of the CPUs' time"));
     }
     let predict = |machine: &Machine| {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use fairground_fair::{Fair, Features, Options};
-use fairground_machine::Machine;
+use fairground_machine::{Machine, SoftCost};
 use fairground_sim::{Config, Engine, Event, EventKind, MetricsObserver, Observer, SimError, SwitchState};
 
-use crate::design::{How, Play, Trial};
+use crate::design::{How, Play, Trial, TICK_NS};
 use crate::MeasureError;
 
 /// Ticks a second: as few as a kernel may have. What is left of them in the mean over some ms is beyond notice.
-const HZ: u32 = 100;
+const HZ: u32 = (1_000_000_000 / TICK_NS) as u32;
 /// Batches, and operations of a batch where the trial leaves them open.
 const BATCHES: u64 = 4;
 const OPERATIONS: u64 = 12;
@@ -44,6 +44,10 @@ pub fn run(machine: &Machine, sched: &Features, name: &str, play: &Play) -> Resu
     // Each step at its price: what prices scatter by is no price.
     let mut exact = machine.clone();
     exact.costs.jitter = 0.0;
+    if play.ticks {
+        // Balancing follows some of the ticks, and the median tick here has none.
+        [SoftCost::Balance, SoftCost::GroupCpu].iter().for_each(|kind| exact.costs.soft_ns[*kind as usize] = 0.0);
+    }
     if let Some(choice) = &play.choice {
         let states = &mut exact.cpu_types[choice.cpu_type].idle_states;
         *states = vec![states[choice.state].clone()];
@@ -104,10 +108,8 @@ pub fn nearest_preset(release: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use fairground_machine::SoftCost;
-
     use super::*;
-    use crate::design::{design, Places};
+    use crate::design::{design, tick, Places};
     use crate::Param;
 
     #[test]
@@ -143,6 +145,18 @@ mod tests {
         // Both threads yield once.
         use SoftCost::{Pick, SchedCall, SwitchThread, Syscall};
         near(predicted("yield to a thread"), 2.0 * sum(&[Syscall, SchedCall, Pick, SwitchThread]));
+    }
+
+    /// A thread that computes pays a timer's interrupt and a tick once a period, and nothing else.
+    #[test]
+    fn a_tick_takes_its_interrupt_and_itself() {
+        for name in fairground_machine::presets() {
+            let machine = Machine::preset(name).unwrap();
+            let here = Places::choose(&machine, &machine.all_cpus()).unwrap().here;
+            let predicted = predict(&machine, &Features::newest(), &tick(here)).unwrap()[0];
+            let sum = machine.costs.soft(SoftCost::TimerIrq) + machine.costs.soft(SoftCost::Tick);
+            assert!((predicted / sum - 1.0).abs() < 0.02, "{name}: {predicted}, expected {sum}");
+        }
     }
 
     /// Of a switch between two threads each operation of a ping-pong has two.
