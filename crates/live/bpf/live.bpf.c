@@ -150,8 +150,8 @@ static noinline void read_queue(u32 cpu, struct live_task *beside)
 	{
 		struct live_task *t = slot_of(p);
 
-		/* One on its way here is still accounted elsewhere. */
-		if (!t || (u32)t->fg.cpu != cpu)
+		/* One on its way here is still accounted elsewhere, and one that just left is still listed. */
+		if (!t || (u32)t->fg.cpu != cpu || !t->fg.on_rq)
 			continue;
 		if (eevdf && !entity_eligible(&rq->fair, &t->fg)) {
 			ineligible = ineligible ? ineligible : t;
@@ -179,6 +179,15 @@ static noinline void read_queue(u32 cpu, struct live_task *beside)
 }
 
 #include "calls.c"
+/* Of CFS alone the charge asks for the leftmost task, as min_vruntime follows it: the queue is walked for no other. */
+static inline struct fg_task *leftmost(struct fg_cpu *rq)
+{
+	if (is_eevdf(head()->sys))
+		return 0;
+	read_queue((u32)rq->id, 0);
+	return head()->cpus[(u32)rq->id].first;
+}
+
 #include "balance.c"
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
@@ -378,7 +387,7 @@ static inline __attribute__((always_inline)) void join(struct fg_cpu *rq, struct
 			wakes |= FG_ENQUEUE_MIGRATED;
 		t->fg.cpu = rq->id;
 	}
-	charge(rq, 0);
+	charge(rq, leftmost(rq));
 	enqueue_entity(rq, t, wakes);
 }
 
@@ -400,9 +409,12 @@ VISIBLE SEC("tp_btf/sched_migrate_task") int live_migrate_task(unsigned long lon
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
 	update_clock(rq, bpf_ktime_get_ns());
-	charge(rq, 0);
+	/* DEVIATION: a queue may be locked here, so CFS charges nobody and leaves min_vruntime as it is. */
+	if (is_eevdf(head()->sys))
+		charge(rq, 0);
 	dequeue_entity(rq, t, FG_DEQUEUE_MOVE);
-	update_min_vruntime(rq, 0);
+	if (is_eevdf(head()->sys))
+		update_min_vruntime(rq, 0);
 	return 0;
 }
 
@@ -550,8 +562,7 @@ OP(dispatch) int live_dispatch(unsigned long long *ctx)
 	rq = cpu_rq(head()->sys, cpu);
 	c = &head()->cpus[cpu];
 	update_clock(rq, now);
-	read_queue(cpu, 0);
-	charge(rq, c->first);
+	charge(rq, leftmost(rq));
 	balance_before_pick(c, rq, now);
 	if (choose(c, rq, prev) || rq->curr_is_idle)
 		return 0;
@@ -606,7 +617,7 @@ OP(stopping) int live_stopping(unsigned long long *ctx)
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)scx_bpf_task_cpu(p));
 	update_clock(rq, bpf_ktime_get_ns());
-	charge(rq, 0);
+	charge(rq, leftmost(rq));
 	/* Who goes to sleep is dequeued first, as the current task: quiescent follows. */
 	if (ctx[1])
 		put_prev_entity(rq, t);
@@ -629,7 +640,7 @@ OP(quiescent) int live_quiescent(unsigned long long *ctx)
 	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
 	update_clock(rq, bpf_ktime_get_ns());
 	dequeue_entity(rq, t, flags);
-	update_min_vruntime(rq, 0);
+	update_min_vruntime(rq, leftmost(rq));
 	if (t->flags & LIVE_STOPPED) {
 		put_prev_entity(rq, t);
 		t->flags &= ~(u32)LIVE_STOPPED;
@@ -643,13 +654,15 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	u32 cpu = (u32)scx_bpf_task_cpu(p), rule, disabled = p->migration_disabled;
 	u64 now = bpf_ktime_get_ns();
 	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
-	struct live_cpu *c = &head()->cpus[cpu];
+	struct fg_task *left;
+	struct live_cpu *c;
 
 	USES_ARENA;
 	update_clock(rq, now);
-	read_queue(cpu, 0);
-	rule = charge(rq, c->first);
-	rule |= entity_tick(rq, c->first);
+	left = leftmost(rq);
+	rule = charge(rq, left);
+	rule |= entity_tick(rq, left);
+	c = &head()->cpus[cpu];
 	c->ticks++;
 	if (disabled < head()->own_disable)
 		head()->own_disable = disabled;
@@ -671,7 +684,7 @@ OP(yield) int live_yield(unsigned long long *ctx)
 	if (ctx[1])
 		return 0;
 	update_clock(rq, bpf_ktime_get_ns());
-	charge(rq, 0);
+	charge(rq, leftmost(rq));
 	yield_current(rq);
 	p->scx.slice = 0;
 	return 0;

@@ -12,7 +12,8 @@ pub fn rust(headers: &[&Header]) -> String {
     for s in &all {
         let _ = writeln!(out, "    Struct {{ name: {:?}, members: &[", s.name);
         for member in s.members.iter() {
-            let _ = writeln!(out, "        Member {{ name: {:?}, what: {} }},", member.name, what(member, &number));
+            let _ =
+                writeln!(out, "        Member {{ name: {:?}, what: {} }},", member.name, member_type(member, &number));
         }
         out.push_str("    ] },\n");
     }
@@ -26,7 +27,8 @@ fn structs<'a>(headers: &'a [&Header]) -> impl Iterator<Item = &'a Struct> {
     headers.iter().flat_map(|header| &header.structs)
 }
 
-fn what(member: &Member, number: &dyn Fn(&str) -> Option<usize>) -> String {
+/// The `What` of a member, as Rust.
+fn member_type(member: &Member, number: &dyn Fn(&str) -> Option<usize>) -> String {
     let of = |ty: &Type| match (ty.pointer, number(&ty.base)) {
         (Some(_), Some(to)) => format!("What::Pointer(Some({to}))"),
         (Some(_), None) => "What::Pointer(None)".to_string(),

@@ -142,9 +142,7 @@ fn elements(of: usize, name: &str, from: usize) -> usize {
 
 /// Reads and writes the numbers of an arena that is mapped at [`START`]. Programs may write them meanwhile.
 #[derive(Clone, Copy, Debug)]
-pub struct Arena {
-    head: usize,
-}
+pub struct Arena;
 
 impl Arena {
     /// Where `live_head` is.
@@ -163,7 +161,8 @@ impl Arena {
         unsafe { std::ptr::write_bytes(START as *mut u8, 0, end - START) };
         let slot = size(number("live_task"), Build::Small);
         let mut allocator = Allocator { next: Arena::HEAD, end: end - NR_TASKS * slot - PAGE, exhausted: false };
-        let head = allocator.take(size(number("live_head"), Build::Small));
+        // At HEAD.
+        allocator.take(size(number("live_head"), Build::Small));
         let nr_cpus = sandbox.nr_cpus();
         let cpus = allocator.take(nr_cpus * size(number("live_cpu"), Build::Small));
         let mut copier = Copier { allocator, copies: BTreeMap::new(), waiting: Vec::new() };
@@ -175,7 +174,7 @@ impl Arena {
             )));
         }
         let tasks = copier.allocator.next;
-        let arena = Arena { head };
+        let arena = Arena;
         let pointer = |name, value: usize| arena.set(arena.head_member(name), value as u64);
         pointer("sys", sys);
         pointer("cpus", cpus);
@@ -198,7 +197,7 @@ impl Arena {
     /// # Safety
     /// [`Arena::fill`] has filled it, and it is mapped at [`START`].
     pub unsafe fn at_start() -> Arena {
-        Arena { head: Arena::HEAD }
+        Arena
     }
 
     /// Whether this build knows its layout.
@@ -207,7 +206,7 @@ impl Arena {
     }
 
     fn head_member(&self, name: &str) -> usize {
-        self.head + member(number("live_head"), name).offset
+        Arena::HEAD + member(number("live_head"), name).offset
     }
 
     fn get(&self, at: usize) -> u64 {

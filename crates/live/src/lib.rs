@@ -43,7 +43,7 @@ pub enum LiveError {
     /// The kernel refused the programs, or a call failed.
     #[error("{what}: {why}")]
     Kernel {
-        /// What was tried.
+        /// The step that failed, e.g. `load the programs`.
         what: String,
         /// The error, and the verifier's last words if there are any.
         why: String,

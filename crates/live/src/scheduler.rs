@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::structs::MAX_CPUS;
 use crate::{kernel_error, LiveError};
 
-/// The programs.
+/// The BPF object that build.rs made of `bpf/live.bpf.c`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/live.bpf.o"));
 /// Where the arena of a scheduler that runs has a name.
 const PIN: &str = "/sys/fs/bpf/fairground-live";
@@ -35,7 +35,7 @@ pub struct Ended {
     pub kind: i64,
     /// In the kernel's words.
     pub reason: String,
-    /// More of that.
+    /// The kernel's details, e.g. which task did not run for how long.
     pub message: String,
     /// What the kernel says of its run queues and tasks then; empty where it was not asked.
     pub dump: String,

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-/// The subcommands.
+/// What to do with the scheduler in the running kernel.
 #[derive(Subcommand)]
 pub enum LiveCommand {
     /// Start: all tasks of the fair class are scheduled by the policy until the command is interrupted
@@ -13,7 +13,7 @@ pub enum LiveCommand {
     Set(Set),
 }
 
-/// Starts the scheduler.
+/// Loads the policy into the kernel and stays until it ends.
 #[derive(Args)]
 pub struct Start {
     /// Preset or file that describes this machine [default: as `machine capture` sees it]
@@ -29,11 +29,11 @@ pub struct Start {
     seconds: Option<u64>,
 }
 
-/// Prints what the scheduler has done.
+/// Reads the counters of the scheduler that runs.
 #[derive(Args)]
 pub struct Status {}
 
-/// Changes features.
+/// Writes features of the scheduler that runs.
 #[derive(Args)]
 pub struct Set {
     /// Changes: +NAME, -NAME, +NAME=VALUE
