@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use fairground_sim::{Event, EventKind, Observer, Reason, Time};
+use fairground_sim::{Event, EventKind, Observer, Reason, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::export::Export;
+use crate::names::RealThread;
 use crate::record::{Record, Recorder, Value};
 use crate::rtapp_marks::UserEvent;
 use crate::{Names, Recording, RuleNames};
@@ -174,6 +175,10 @@ impl Export for EventTables {
         let records = self.recorder.head(meta, notes, self.why);
         let lines = records.iter().map(|record| (record.name.to_owned(), record.text()));
         self.filed.recording.head.extend(lines);
+    }
+
+    fn name_thread(&mut self, task: TaskId, thread: &RealThread) {
+        self.recorder.name_thread(task, thread);
     }
 
     fn user_event(&mut self, said: &UserEvent) {

@@ -2,8 +2,9 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use fairground_sim::Observer;
+use fairground_sim::{Observer, TaskId};
 
+use crate::names::RealThread;
 use crate::rtapp_marks::UserEvent;
 use crate::{FtraceText, PerfettoTrace};
 
@@ -12,6 +13,9 @@ pub trait Export: Observer {
     /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
     /// rules say, and what every output must carry, e.g. `partition: 0-3`.
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]);
+
+    /// A task is this thread of a real kernel, from now on: nothing is known of it from a workload.
+    fn name_thread(&mut self, task: TaskId, thread: &RealThread);
 
     /// A thread of rt-app's has said this, at no earlier time than that of the last event.
     fn user_event(&mut self, user_event: &UserEvent);
@@ -28,6 +32,10 @@ impl<W: Write> Export for FtraceText<W> {
         FtraceText::head(self, meta, notes);
     }
 
+    fn name_thread(&mut self, task: TaskId, thread: &RealThread) {
+        self.recorder.name_thread(task, thread);
+    }
+
     fn user_event(&mut self, said: &UserEvent) {
         FtraceText::user_event(self, said);
     }
@@ -40,6 +48,10 @@ impl<W: Write> Export for FtraceText<W> {
 impl<W: Write> Export for PerfettoTrace<W> {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         PerfettoTrace::head(self, meta, notes);
+    }
+
+    fn name_thread(&mut self, task: TaskId, thread: &RealThread) {
+        self.recorder.name_thread(task, thread);
     }
 
     fn user_event(&mut self, said: &UserEvent) {

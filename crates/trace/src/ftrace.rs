@@ -18,7 +18,7 @@ use crate::{Names, RuleNames};
 /// Writes events as they come. [`Self::finish`] returns the first failure.
 pub struct FtraceText<W: Write> {
     out: W,
-    recorder: Recorder,
+    pub(crate) recorder: Recorder,
     /// Whether reasons of decisions are requested.
     why: bool,
     /// The first failure to write; nothing is written after it.

@@ -49,7 +49,7 @@ pub use at_decision::AtDecision;
 pub use columns::{Column, EventTable, EventTables, TextColumn};
 pub use export::{Export, IgnoreBrokenPipe};
 pub use ftrace::FtraceText;
-pub use names::Names;
+pub use names::{Names, RealThread};
 pub use open::{open, open_watched, Position};
 pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use recording::{Recording, RecordingFile};

@@ -1,7 +1,8 @@
-//! Names and priorities of the tasks of a run, derived from its workload.
+//! Names and priorities of the tasks of a run, derived from its workload, or as a kernel says them.
 //!
 //! The event stream numbers tasks and says who made whom. A program has no conditions, so the templates that a task
-//! spawns come in an order that its program alone decides: walking it gives every child its template.
+//! spawns come in an order that its program alone decides: walking it gives every child its template. What runs on a real
+//! kernel has no workload: its threads are named one by one ([`crate::Export::name_thread`]).
 
 use std::sync::Arc;
 
@@ -11,12 +12,29 @@ use fairground_workload::{Op, Policy, SpecId, TaskSpec, Workload};
 /// How the names of events begin that the kernel does not have.
 pub(crate) const OURS: &str = "fairground_";
 
+/// A thread of a real kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealThread {
+    /// At most 15 bytes.
+    pub comm: String,
+    /// Its id, not 0.
+    pub pid: u32,
+    /// The kernel's priority: 120 is nice 0.
+    pub prio: i32,
+}
+
+/// pid of task 0 of a workload; idle tasks are pid 0, as in the kernel.
+const FIRST_PID: u32 = 1000;
+
 /// Names tasks as they are forked.
 pub struct Names {
-    workload: Arc<Workload>,
+    /// None: threads of a real kernel.
+    workload: Option<Arc<Workload>>,
     /// Templates of the tasks of time 0 that are still to come, last first.
     to_start: Vec<SpecId>,
     tasks: Vec<Walk>,
+    /// By task: those of a real kernel.
+    threads: Vec<Option<RealThread>>,
 }
 
 /// Where a task stands in the list of what it spawns.
@@ -36,14 +54,33 @@ impl Names {
         let starts = workload.start.iter().flat_map(|s| std::iter::repeat_n(s.spec, s.count as usize));
         let mut to_start: Vec<SpecId> = starts.collect();
         to_start.reverse();
-        Names { workload, to_start, tasks: Vec::new() }
+        Names { workload: Some(workload), to_start, tasks: Vec::new(), threads: Vec::new() }
+    }
+
+    /// For the threads of a real kernel.
+    pub fn without_workload() -> Names {
+        Names { workload: None, to_start: Vec::new(), tasks: Vec::new(), threads: Vec::new() }
+    }
+
+    /// A task is this thread of a real kernel, from now on.
+    pub fn name_thread(&mut self, task: TaskId, thread: &RealThread) {
+        let task = task as usize;
+        self.threads.resize(self.threads.len().max(task + 1), None);
+        self.threads[task] = Some(thread.clone());
+    }
+
+    fn real(&self, task: TaskId) -> Option<&RealThread> {
+        self.threads.get(task as usize)?.as_ref()
     }
 
     /// A task came into being. Ids are dense and rise.
     pub fn fork(&mut self, parent: Option<TaskId>, child: TaskId) {
+        if self.real(child).is_some() {
+            return;
+        }
         debug_assert_eq!(child as usize, self.tasks.len(), "task ids are dense");
         let spec = match parent.and_then(|p| self.tasks.get_mut(p as usize)) {
-            Some(parent) => parent.next_child(&self.workload.tasks),
+            Some(parent) => self.workload.as_ref().and_then(|workload| parent.next_child(&workload.tasks)),
             None => self.to_start.pop(),
         };
         self.tasks.push(Walk { spec: spec.unwrap_or(SpecId::MAX), step: 0, loops: Vec::new(), pending: (0, 0) });
@@ -51,11 +88,19 @@ impl Names {
 
     /// The comm of a task at this point of the run.
     pub fn comm(&self, task: TaskId) -> &str {
-        self.spec(task).map_or("?", |s| &s.name)
+        self.real(task).map_or_else(|| self.spec(task).map_or("?", |s| &s.name), |thread| &thread.comm)
+    }
+
+    /// The pid of a task.
+    pub fn pid(&self, task: TaskId) -> u32 {
+        self.real(task).map_or(FIRST_PID + task, |thread| thread.pid)
     }
 
     /// Kernel priority at birth: 120 + nice for the fair policies, 99 - rt priority for FIFO and RR.
     pub fn prio(&self, task: TaskId) -> i32 {
+        if let Some(thread) = self.real(task) {
+            return thread.prio;
+        }
         self.spec(task).map_or(120, |s| match s.attr.policy {
             Policy::Fifo | Policy::Rr => 99 - i32::from(s.attr.rt_priority),
             Policy::Other | Policy::Batch | Policy::Idle => 120 + i32::from(s.attr.nice),
@@ -69,7 +114,7 @@ impl Names {
 
     fn spec(&self, task: TaskId) -> Option<&TaskSpec> {
         let walk = self.tasks.get(task as usize)?;
-        self.workload.tasks.get(walk.spec as usize)
+        self.workload.as_ref()?.tasks.get(walk.spec as usize)
     }
 }
 
@@ -144,5 +189,16 @@ mod tests {
         let comms: Vec<_> = (0..10).map(|t| names.comm(t)).collect();
         assert_eq!(comms, ["main", "b", "a", "b", "b", "a", "b", "b", "c", "?"]);
         assert_eq!((names.prio(0), names.prio(8)), (120, 89));
+    }
+
+    #[test]
+    fn threads_of_a_kernel_have_its_names_and_pids() {
+        let mut names = Names::without_workload();
+        let thread = RealThread { comm: "cat".into(), pid: 4711, prio: 110 };
+        names.name_thread(2, &thread);
+        names.fork(None, 2);
+        assert_eq!((names.comm(2), names.pid(2), names.prio(2)), ("cat", 4711, 110));
+        names.name_thread(2, &RealThread { comm: "dog".into(), ..thread });
+        assert_eq!((names.comm(2), names.comm(0)), ("dog", "?"));
     }
 }

@@ -56,7 +56,7 @@ use fairground_sim::{
     Signals, Subject, SwitchState, TaskId, Time, NO_RULE,
 };
 
-use crate::names::OURS;
+use crate::names::{RealThread, OURS};
 use crate::rtapp_marks::UserEvent;
 use crate::{energy, Names, RuleNames};
 
@@ -71,9 +71,6 @@ pub(crate) const DECIDED: &str = "fairground_switch";
 
 /// The rule of a pick that never was.
 const NO_PICK: &str = "none";
-
-/// pid of task 0; idle tasks are pid 0, as in the kernel.
-const FIRST_PID: u32 = 1000;
 
 /// `state` of cpu_idle when a CPU leaves idle: PWR_EVENT_EXIT, (u32)-1.
 pub(crate) const IDLE_EXIT: u32 = u32::MAX;
@@ -192,9 +189,14 @@ impl Recorder {
         Recorder { names, words, current, newborn: Vec::new(), switching: BTreeMap::new(), held_back: 0 }
     }
 
+    /// A task is this thread of a real kernel, from now on.
+    pub fn name_thread(&mut self, task: TaskId, thread: &RealThread) {
+        self.names.name_thread(task, thread);
+    }
+
     /// Name and pid of a task.
     fn task(&self, task: TaskId) -> (&str, u32) {
-        (self.names.comm(task), pid(task))
+        (self.names.comm(task), self.names.pid(task))
     }
 
     /// The records at time 0: facts about the run, the scheduler's rules, and notes.
@@ -319,7 +321,7 @@ impl Recorder {
     fn how_woken(&self, event: &Event, task: TaskId, waker: Option<TaskId>, sync: bool) -> Option<Fields<'static>> {
         let current = self.current.get(event.cpu as usize).copied().flatten();
         let by = if waker.is_some() { "task" } else { "interrupt" };
-        let fields = || vec![("pid", pid(task).into()), ("by", by.into()), ("sync", u32::from(sync).into())];
+        let fields = || vec![("pid", self.names.pid(task).into()), ("by", by.into()), ("sync", u32::from(sync).into())];
         (waker != current || sync).then(fields)
     }
 
@@ -339,7 +341,7 @@ impl Recorder {
             let rule = if r.rule == NO_RULE { "-" } else { self.words.rule(r.rule).name };
             let [a, b, c] = r.numbers;
             let fields = vec![
-                ("pid", pid(task).into()),
+                ("pid", self.names.pid(task).into()),
                 ("rule", rule.into()),
                 ("note", u32::from(r.note).into()),
                 ("cpu", r.cpu.map_or(-1, i64::from).into()),
@@ -556,7 +558,7 @@ impl Recorder {
     /// Name and pid of a task, or of the idle task of `cpu`.
     fn thread_name(&self, task: Option<TaskId>, cpu: CpuId) -> (Value<'_>, u32) {
         match task {
-            Some(task) => (self.names.comm(task).into(), pid(task)),
+            Some(task) => (self.names.comm(task).into(), self.names.pid(task)),
             None => (format!("swapper/{cpu}").into(), 0),
         }
     }
@@ -564,10 +566,6 @@ impl Recorder {
     fn prio(&self, task: Option<TaskId>) -> i32 {
         task.map_or(120, |t| self.names.prio(t))
     }
-}
-
-fn pid(task: TaskId) -> u32 {
-    FIRST_PID + task
 }
 
 /// A user's text on one line: control characters are replaced by spaces.

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
 
-use fairground_sim::{Event, Observer, Reason};
+use fairground_sim::{Event, Observer, Reason, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Column, EventTable, TextColumn};
 use crate::ftrace::line;
+use crate::names::RealThread;
 use crate::record::{Record, Value};
 use crate::rtapp_marks::UserEvent;
 use crate::{EventSource, EventTables, Export, Reader};
@@ -81,6 +82,10 @@ impl<W: Write> Observer for RecordingFile<W> {
 impl<W: Write> Export for RecordingFile<W> {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         self.tables.head(meta, notes);
+    }
+
+    fn name_thread(&mut self, task: TaskId, thread: &RealThread) {
+        self.tables.name_thread(task, thread);
     }
 
     fn user_event(&mut self, said: &UserEvent) {

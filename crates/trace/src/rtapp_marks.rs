@@ -19,6 +19,7 @@ use fairground_sim::{Event, EventKind, Observer, Reason, Step, TaskId, Time};
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 
+use crate::names::RealThread;
 use crate::rtapp_rounds::{to_us, Round, RoundPosition, Rounds};
 use crate::Export;
 
@@ -149,6 +150,10 @@ impl<E: Export + ?Sized> Observer for RtappMarks<E> {
 impl<E: Export + ?Sized> Export for RtappMarks<E> {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         self.trace.head(meta, notes);
+    }
+
+    fn name_thread(&mut self, task: TaskId, thread: &RealThread) {
+        self.trace.name_thread(task, thread);
     }
 
     fn user_event(&mut self, said: &UserEvent) {

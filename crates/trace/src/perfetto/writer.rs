@@ -117,7 +117,7 @@ impl Track {
 
 /// Writes events as they come. [`Self::finish`] returns the first failure.
 pub struct PerfettoTrace<W: Write> {
-    recorder: Recorder,
+    pub(crate) recorder: Recorder,
     /// Whether reasons of decisions are requested.
     why: bool,
     packets: Packets<W>,
