@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the guest from a kernel tree, which is only read: kernel, BPF library and programs, init, device trees.
-# Usage: guest/build.sh TREE OUT		OUT is kept: a second call builds what changed
+# Usage: guest/build.sh [--live] TREE OUT		OUT is kept: a second call builds what changed
+# --live: the kernel of live.sh, with live.config
 #
 # Debian 12: flex bison bc libelf-dev dwarves bpftool clang-19 llvm-19 lld-19 cpio python3 device-tree-compiler
 # qemu-system-arm libc6-dev-arm64-cross libgcc-12-dev-arm64-cross. libelf and zlib for arm64 are fetched by apt into OUT.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
+live=no
+[ "${1:-}" != --live ] || { live=yes; shift; }
 tree=$(cd "${1:?a kernel tree}" && pwd)
 mkdir -p "${2:?a folder to build in}"
 out=$(cd "$2" && pwd)
@@ -23,11 +26,22 @@ done
 export KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fairground KBUILD_BUILD_HOST=guest
 kbuild() { make -s -C "$tree" O="$out/kernel" ARCH=arm64 LLVM=-19 RUSTC=false "$@"; }
 
-# The lines of kernel.config that count for the tree's release.
+# The lines of kernel.config that count for the tree's release, and of live.config.
 options() {
-	local release
+	local release more=/dev/null
+	[ $live = no ] || more=$here/live.config
 	release=$(kbuild kernelversion)
 	awk -v release="$release" '
+		function option(line) { return match(line, /CONFIG_[A-Z0-9_]+/) ? substr(line, RSTART, RLENGTH) : "" }
+		FILENAME != ARGV[1] && /^CONFIG/ { given[option($0)] }
+		{ line[NR] = $0; first[NR] = FILENAME == ARGV[1] }
+		END { for (i = 1; i <= NR; i++) if (!first[i] || !(option(line[i]) in given)) print line[i] }
+	' <(counting_options "$release") "$more"
+}
+
+# counting_options RELEASE
+counting_options() {
+	awk -v release="$1" '
 		function number(text,   part) { split(text, part, "."); return part[1] * 1000 + part[2] }
 		BEGIN { counts = 1 }
 		/^# (since|until) / { counts = $2 == "since" ? number(release) >= number($3) : number(release) <= number($3); next }
@@ -134,5 +148,7 @@ programs
 grep '^[a-z]' "$here/scenarios.txt" >"$out/scenarios"
 initramfs play "$out/watch.bpf.o" "$out/scenarios"
 initramfs verdicts "$out/wake.bpf.o"
-for machine in $(guest_machines); do "$here/devicetree.sh" "$machine" "$out/$machine.dtb"; done
+machines=$(guest_machines)
+[ $live = no ] || machines="$machines $(live_machines)"
+for machine in $machines; do "$here/devicetree.sh" "$machine" "$out/$machine.dtb"; done
 recipe >"$out/recipe.txt"

@@ -4,7 +4,7 @@
  * off. A line is a program and its arguments with spaces between, or one of
  *
  *	& PROGRAM ...	goes on without waiting for it
- *	stop SIGNAL	sends that program a signal by its number, and waits for it
+ *	stop SIGNAL	sends the last such program that has not been stopped a signal by its number, 0: none, and waits for it
  *	await FILE WORD	waits until the file consists of this word, ten minutes at most
  *
  * After each program `= N` says how it ended: its exit status, or less than 0: the signal that killed it.
@@ -19,8 +19,10 @@
 #include "boot.h"
 
 #define MAX_WORDS 64
+#define MAX_PROGRAMS 16
 
-static pid_t last;
+static pid_t programs[MAX_PROGRAMS];
+static int nr_programs;
 
 static void wait_for(pid_t pid)
 {
@@ -69,10 +71,10 @@ static void carry_out(char *line)
 		fflush(stdout);
 		return;
 	}
-	if (!strcmp(words[0], "stop") && nr > 1 && last) {
-		kill(last, atoi(words[1]));
-		wait_for(last);
-		last = 0;
+	if (!strcmp(words[0], "stop") && nr > 1 && nr_programs) {
+		pid = programs[--nr_programs];
+		kill(pid, atoi(words[1]));
+		wait_for(pid);
 		return;
 	}
 	pid = fork();
@@ -80,10 +82,10 @@ static void carry_out(char *line)
 		execv(words[0], words);
 		_exit(127);
 	}
-	if (waits)
+	if (waits || nr_programs == MAX_PROGRAMS)
 		wait_for(pid);
 	else
-		last = pid;
+		programs[nr_programs++] = pid;
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Writes the device tree of a guest: QEMU's own, with /cpus made from a line of machines.txt and without random seeds.
+# Writes the device tree of a guest: QEMU's own, with /cpus made from a line of machines.txt or live-machines.txt and without
+# random seeds.
 # Usage: guest/devicetree.sh MACHINE OUT.dtb
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,9 +33,64 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 		indent(3, "enable-method = \"psci\";")
 		indent(3, sprintf("reg = <%d>;", i))
 		if (node < nr) indent(3, sprintf("numa-node-id = <%d>;", i / node))
-		indent(3, sprintf("capacity-dmips-mhz = <%d>;", capacity[i + 1]))
+		indent(3, sprintf("capacity-dmips-mhz = <%d>;", clocks ? capacity[i + 1] * 1e5 / top[int(i / cluster)] : capacity[i + 1]))
+		if (clocks) with_clock(int(i / cluster))
+		if (states) indent(3, "cpu-idle-states = " idle_states() ";")
 		indent(3, sprintf("next-level-cache = <&l2_%d>;", i / cluster))
 		indent(2, "};")
+	}
+
+	# The operating points of a cluster, its clock and its power, as a CPU has them.
+	function with_clock(cluster) {
+		indent(3, sprintf("operating-points-v2 = <&points%d>;", cluster))
+		indent(3, sprintf("clocks = <&clock%d>;", cluster))
+		indent(3, sprintf("dynamic-power-coefficient = <%d>;", coefficient[cluster + 1]))
+	}
+
+	function idle_states(   i, text) {
+		for (i = 1; i <= states; i++) text = text (i > 1 ? ", " : "") "<&idle" i ">"
+		return text
+	}
+
+	function idle(   i, figure) {
+		indent(2, "idle-states {")
+		indent(3, "entry-method = \"psci\";")
+		for (i = 1; i <= states; i++) {
+			split(state[i], figure, ":")
+			indent(3, sprintf("idle%d: state-%d {", i, i))
+			indent(4, "compatible = \"arm,idle-state\";")
+			# QEMU waits for an interrupt, whatever this says.
+			indent(4, sprintf("arm,psci-suspend-param = <%d>;", i))
+			indent(4, sprintf("entry-latency-us = <%d>;", figure[1] / 2))
+			indent(4, sprintf("exit-latency-us = <%d>;", figure[1] / 2))
+			indent(4, sprintf("min-residency-us = <%d>;", figure[2]))
+			indent(3, "};")
+		}
+		indent(2, "};")
+	}
+
+	# A clock for each cluster. It is fixed: cpufreq takes it for the one that it has asked for.
+	function operating_points(   k, n, i, point, figure) {
+		for (k = 0; k < clocks; k++) {
+			n = split(list[k + 1], point, ",")
+			indent(1, sprintf("clock%d: clock-%d {", k, k))
+			indent(2, "compatible = \"fixed-clock\";")
+			indent(2, "#clock-cells = <0>;")
+			indent(2, sprintf("clock-frequency = <%d>;", top[k] * 1000000))
+			indent(1, "};")
+			indent(1, sprintf("points%d: opp-table-%d {", k, k))
+			indent(2, "compatible = \"operating-points-v2\";")
+			indent(2, "opp-shared;")
+			for (i = 1; i <= n; i++) {
+				split(point[i], figure, "@")
+				indent(2, sprintf("opp-%d {", figure[1]))
+				indent(3, sprintf("opp-hz = /bits/ 64 <%d000000>;", figure[1]))
+				indent(3, sprintf("opp-microvolt = <%d000>;", figure[2]))
+				indent(3, "clock-latency-ns = <300000>;")
+				indent(2, "};")
+			}
+			indent(1, "};")
+		}
 	}
 
 	function cache(label, level, above) {
@@ -52,17 +108,26 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 		indent(2, "#size-cells = <0>;")
 		cpu_map()
 		for (i = 0; i < nr; i++) cpu(i)
+		if (states) idle()
 		for (i = 0; i < nr; i += cluster)
 			cache("l2_" i / cluster, 2, llc > cluster ? "l3_" int(i / llc) : "")
 		if (llc > cluster)
 			for (i = 0; i < nr; i += llc) cache("l3_" i / llc, 3, "")
 		indent(1, "};")
+		operating_points()
 	}
 
 	BEGIN {
 		split(line, field)
 		nr = split(field[2], capacity, ",")
 		cluster = field[3]; llc = field[4]; node = field[5]
+		clocks = split(field[6], list, "/")
+		split(field[7], coefficient, "/")
+		states = split(field[8], state, ",")
+		for (i = 1; i <= clocks; i++) {
+			points = split(list[i], point, ",")
+			top[i - 1] = point[points] + 0
+		}
 	}
 	/^\tcpus \{/ { skip = 1; cpus() }
 	!skip && !/(rng|kaslr)-seed/

@@ -3,15 +3,17 @@
 # nothing comes from outside: the same inputs give the same run.
 guest_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# The line of MACHINE in machines.txt.
+# The line of MACHINE in machines.txt or live-machines.txt.
 guest_line() {
-	awk -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' "$guest_dir/machines.txt" || {
-		echo "guest: no machine $1 in guest/machines.txt" >&2
+	awk -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' "$guest_dir/machines.txt" \
+		"$guest_dir/live-machines.txt" || {
+		echo "guest: no machine $1 in guest/machines.txt and live-machines.txt" >&2
 		return 1
 	}
 }
 
 guest_machines() { awk '!/^#/ && NF { print $1 }' "$guest_dir/machines.txt"; }
+live_machines() { awk '!/^#/ && NF { print $1 }' "$guest_dir/live-machines.txt"; }
 
 # guest_qemu MACHINE OPTION...
 guest_qemu() {
