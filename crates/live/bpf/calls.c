@@ -20,6 +20,52 @@ global_func u32 charge(RQ, struct fg_task *left state_arg)
 	return fg_update_curr(head()->sys, rq, left);
 }
 
+/* Words of 8 bytes, from one place of the arena to another. */
+global_func u32 copy_words(u64 *to state_arg, const u64 *from state_arg, u32 words)
+{
+	for (u32 i = 0; can_loop(i, 1 << 20) && i < words; i++)
+		to[i] = from[i];
+	return 0;
+}
+
+#define TASK_WORDS (sizeof(struct fg_task) / sizeof(u64))
+
+/*
+ * What the placement of t with c->wake is decided on, into the next slot of c: c->recorded. 0: nobody records, or no slot is
+ * free.
+ */
+global_func u32 record_state(struct live_cpu *c state_arg, SLOT)
+{
+	struct live_head *h = head();
+	struct live_decision *d = c->slot;
+
+	c->recorded = 0;
+	if (!h->recorder)
+		return 0;
+	if (!d || d->taken) {
+		c->lost_decisions++;
+		return 0;
+	}
+	for (u32 i = 0; can_loop(i, 1 << 16) && i < h->nr_runs; i++) {
+		const struct live_run *run = &h->runs[i];
+
+		copy_words(STATE(d->machine + run->offset), STATE(h->machine + run->offset), run->words);
+	}
+	copy_words((u64 *)&d->task, (const u64 *)&t->fg, TASK_WORDS);
+	d->wake.now = c->wake.now;
+	d->wake.this_cpu = c->wake.this_cpu;
+	d->wake.flags = c->wake.flags;
+	d->wake.current = 0;
+	if (c->wake.current) {
+		copy_words((u64 *)&d->current, (const u64 *)c->wake.current, TASK_WORDS);
+		d->wake.current = &d->current;
+	}
+	d->taken = 1;
+	c->slot = d->next;
+	c->recorded = d;
+	return 1;
+}
+
 /* The CPU for p: select_task_rq. flags: FG_WF_*. */
 global_func s32 place(SLOT, s32 prev, u32 this_cpu, u32 flags, u64 now)
 {
@@ -28,6 +74,7 @@ global_func s32 place(SLOT, s32 prev, u32 this_cpu, u32 flags, u64 now)
 	struct fg_cpu *rq = cpu_rq(sys, this_cpu);
 	struct fg_wake *w = &c->wake;
 	struct fg_verdict *v = &c->verdict;
+	struct fg_task *p = &t->fg;
 
 	/* Where its averages are is not for the kernel to say. */
 	if (is_detached(&t->fg))
@@ -37,7 +84,17 @@ global_func s32 place(SLOT, s32 prev, u32 this_cpu, u32 flags, u64 now)
 	w->this_cpu = (s32)this_cpu;
 	w->flags = flags;
 	w->why = 0;
-	fg_select_task_rq(sys, &t->fg, w, v);
+	/* What is recorded is what is decided on: a copy, for the state may be just changing. */
+	if (record_state(c, t)) {
+		struct live_decision *d = c->recorded;
+
+		sys = d->sys;
+		p = &d->task;
+		w = &d->wake;
+	}
+	fg_select_task_rq(sys, p, w, v);
+	if (c->recorded)
+		c->recorded->verdict = *v;
 	if (v->rule < LIVE_RULES)
 		c->placed[v->rule]++;
 	c->migrations += v->cpu != prev;

@@ -35,6 +35,7 @@ struct task_struct {
 	int pid;
 	unsigned int flags;
 	unsigned int policy;
+	int prio;
 	int static_prio;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
@@ -42,6 +43,7 @@ struct task_struct {
 	struct sched_ext_entity scx;
 	struct uclamp_se uclamp_req[2];
 	struct uclamp_se uclamp[2];
+	char comm[16];
 };
 
 struct scx_init_task_args {
@@ -116,10 +118,14 @@ static unsigned int (*bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*bpf_probe_read_kernel_str)(void *dst, u32 size, const void *from) = (void *)115;
 static long (*bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static long (*bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
+static void *(*bpf_ringbuf_reserve)(void *ringbuf, u64 size, u64 flags) = (void *)131;
+static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
 
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define BPF_RB_NO_WAKEUP 1
+#define BPF_RB_FORCE_WAKEUP 2
 
 /* An iterator over a queue: the kernel's, opaque. */
 struct bpf_iter_scx_dsq {
@@ -136,6 +142,7 @@ KFUNC void scx_bpf_kick_cpu(s32 cpu, u64 flags);
 KFUNC u32 scx_bpf_reenqueue_local(void);
 KFUNC void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data__sz);
 KFUNC u32 scx_bpf_cpuperf_cur(s32 cpu);
+KFUNC void scx_bpf_cpuperf_set(s32 cpu, u32 perf);
 
 /* v6.13 gave them other names. */
 WEAK_KFUNC void scx_bpf_dispatch(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags);

@@ -189,6 +189,7 @@ static inline struct fg_task *leftmost(struct fg_cpu *rq)
 }
 
 #include "balance.c"
+#include "record.c"
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
@@ -217,6 +218,8 @@ static inline void read_attributes(struct live_task *t, struct task_struct *p)
 		t->fg.uclamp_req_max = CLAMP(&p->uclamp_req[1]);
 	}
 }
+
+#include "cpu.c"
 
 /* Guards head()->free and the list that begins there. An arena has no atomic operations on CPUs without LSE. */
 struct bpf_spin_lock slots_lock SEC(".data.slots_lock");
@@ -291,6 +294,8 @@ OP(exit_task) int live_exit_task(unsigned long long *ctx)
 		return 0;
 	t = STATE(*slot);
 	*slot = 0;
+	if (t->flags & LIVE_RT_QUEUED)
+		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	leave_if_attached(t);
 	release_slot(t);
 	return 0;
@@ -303,6 +308,9 @@ OP(enable) int live_enable(unsigned long long *ctx)
 	USES_ARENA;
 	if (!t)
 		return 0;
+	/* It was an RT task. */
+	if (t->flags & LIVE_RT_QUEUED)
+		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	read_attributes(t, TASK(ctx[0]));
 	set_attributes(t);
 	return 0;
@@ -366,6 +374,7 @@ OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
 	}
 	cpu = place(t, prev, this_cpu, flags, now);
 	commit(t, this_cpu, bpf_ktime_get_ns() - now);
+	tell_decision(TASK(ctx[0]), this_cpu);
 	return cpu;
 }
 
@@ -398,13 +407,19 @@ static inline __attribute__((always_inline)) void join(struct fg_cpu *rq, struct
 VISIBLE SEC("tp_btf/sched_migrate_task") int live_migrate_task(unsigned long long *ctx)
 {
 	u64 *slot = bpf_task_storage_get(&task_slots, TASK(ctx[0]), 0, 0);
+	u32 to = (u32)ctx[1];
 	struct live_task *t;
 	struct fg_cpu *rq;
 
 	USES_ARENA;
+	tell_migration(TASK(ctx[0]), (u64)(u32)scx_bpf_task_cpu(TASK(ctx[0])), to);
 	if (!slot || !*slot)
 		return 0;
 	t = STATE(*slot);
+	if ((t->flags & LIVE_RT_QUEUED) && to < head()->sys->nr_cpus) {
+		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
+		enqueue_rt(cpu_rq(head()->sys, to), t);
+	}
 	if (!t->fg.on_rq)
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
@@ -434,6 +449,7 @@ OP(runnable) int live_runnable(unsigned long long *ctx)
 	t->woken = wakes ? now : 0;
 	update_clock(rq, now);
 	join(rq, t, wakes, now);
+	tell_utilization(rq, 0);
 	return 0;
 }
 
@@ -645,6 +661,7 @@ OP(quiescent) int live_quiescent(unsigned long long *ctx)
 		put_prev_entity(rq, t);
 		t->flags &= ~(u32)LIVE_STOPPED;
 	}
+	tell_utilization(rq, 0);
 	return 0;
 }
 
@@ -662,6 +679,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	left = leftmost(rq);
 	rule = charge(rq, left);
 	rule |= entity_tick(rq, left);
+	tell_utilization(rq, 1);
 	c = &head()->cpus[cpu];
 	c->ticks++;
 	if (disabled < head()->own_disable)

@@ -15,7 +15,10 @@
 #define LIVE_PICK_RULES 64 /* room for enum fg_pick_rule_id */
 #define LIVE_NAME 16 /* bytes of a task's name */
 
+#define LIVE_IDLE_STATES 16 /* room for the idle states of a CPU, less one: the last entry is none */
+
 /* live_task.flags */
+#define LIVE_RT_QUEUED 4 /* an RT task that counts on the run queue of its CPU */
 #define LIVE_FORKED 2 /* it was placed as a child */
 #define LIVE_STOPPED 1 /* it left the CPU for good, and is still to be dequeued */
 
@@ -27,6 +30,55 @@ struct live_task {
 	u64 woken; /* ns: when it became runnable by a wakeup, 0: it has run since */
 	struct live_task *next_free;
 	u64 pad[5];
+};
+
+/*
+ * A placement that somebody records: what it is decided on, a copy, and what came of it. So user space can ask the policy again
+ * on the very same state. The copy of the machine (sys and all that it points at) follows the slot in the arena. Its pointers to
+ * the current tasks of CPUs are null: placements do not follow them.
+ */
+struct live_decision {
+	struct fg_task task; /* the one that is placed */
+	struct fg_task current; /* of the CPU that places it, if wake.current says so */
+	struct fg_wake wake;
+	struct fg_verdict verdict;
+	struct fg_sys *sys;
+	struct live_decision *next; /* slot of the ring of its CPU */
+	u64 machine; /* where the copy begins */
+	u32 taken; /* user space has not read it yet: it writes 0 */
+	u32 wakes; /* user space is to be woken: half of the ring is full */
+	u64 pad[4];
+};
+
+/* Words of the machine between two pointers. */
+struct live_run {
+	u32 offset; /* bytes from the beginning of the machine */
+	u32 words; /* of 8 bytes */
+};
+
+/* live_event.kind */
+#define LIVE_SWITCH 1 /* pid leaves the CPU, other gets it; value: the state in which pid leaves it */
+#define LIVE_WAKING 2 /* value: the CPU where pid was */
+#define LIVE_WAKEUP 3 /* value: the CPU on whose run queue pid is */
+#define LIVE_WAKEUP_NEW 4
+#define LIVE_MIGRATE 5 /* value: the CPU that pid leaves << 32, and the one that it goes to */
+#define LIVE_FORK 6 /* pid is the parent, other the child */
+#define LIVE_EXIT 7
+#define LIVE_IDLE 8 /* value: the idle state, 4294967295: the CPU leaves it */
+#define LIVE_DECISION 9 /* value: the lower half of the address of the live_decision */
+
+/* What recorders read from the map `events`, in the order of time on each CPU. */
+struct live_event {
+	u64 time; /* ns, CLOCK_MONOTONIC */
+	u64 value;
+	u32 kind; /* LIVE_* */
+	u32 cpu;
+	s32 pid;
+	s32 other;
+	s32 prio; /* as in the kernel: 120 is nice 0 */
+	s32 other_prio;
+	char comm[LIVE_NAME];
+	char other_comm[LIVE_NAME];
 };
 
 /* What a CPU alone writes. */
@@ -43,6 +95,13 @@ struct live_cpu {
 	u32 kicked; /* FG_NOHZ_*_KICK: the next dispatch makes a round */
 	u32 incoming; /* tasks were moved into its queue: written by others, too */
 	u32 pad;
+	struct live_decision *slot; /* where the next placement is recorded */
+	struct live_decision *recorded; /* the placement that it makes, null: it is not recorded */
+	u64 lost_decisions; /* placements that found no free slot */
+	u64 lost_events; /* that found no room in `events` */
+	u32 told_util; /* what schedutil was last told */
+	u32 nr_idle_states; /* 0: the CPU has no cpuidle */
+	struct fg_idle_state idle_states[LIVE_IDLE_STATES]; /* by number */
 	u64 placed[LIVE_RULES]; /* wakeups and forks by enum fg_rule_id */
 	u64 picked[LIVE_PICK_RULES]; /* by enum fg_pick_rule_id */
 	u64 migrations; /* wakeups and forks that chose another CPU than the previous one */
@@ -64,7 +123,12 @@ struct live_head {
 	u64 refused; /* tasks for which there was none */
 	u64 layout; /* of which build the loader is */
 	u32 own_disable; /* how often a program's own prolog disables the migration of the current task: the least that was seen */
-	u32 pad;
+	u32 recorder; /* pid of the process that records, 0: nobody does. User space writes it. */
+	u64 machine; /* where sys and all that it points at begins */
+	u64 machine_len; /* bytes */
+	struct live_run *runs; /* nr_runs of them: the machine without its pointers */
+	u64 nr_runs;
+	u64 nr_slots; /* of live_decision, for each CPU */
 };
 
 #endif

@@ -3,11 +3,11 @@
 //! Pages of an arena come into being when user space touches them; what a program writes to one that is not there is lost.
 //! So the loader fills all of it with zeros first.
 
-use std::collections::BTreeMap;
-
+use fairground_fair::ffi::FgIdleState;
 use fairground_fair::PolicySandbox;
 
-use crate::structs::{fingerprint, member, number, place, size, structure, Build, What};
+use crate::copy::{Allocator, Copier};
+use crate::structs::{fingerprint, member, number, size, Build};
 use crate::LiveError;
 
 /// Bytes of a page.
@@ -17,127 +17,39 @@ pub const PAGE: usize = 4096;
 pub const START: usize = 1 << 36;
 /// Tasks that have room.
 pub const NR_TASKS: usize = 32_768;
-/// Bytes for everything but tasks: the machine's structs.
-const REST: usize = 4 << 20;
+/// Bytes for the machine's structs, and what describes them.
+const MACHINE: usize = 4 << 20;
+/// Bytes for placements that are recorded and not yet read.
+const DECISIONS: usize = 16 << 20;
+/// Room for idle states of a CPU, less one: LIVE_IDLE_STATES of live.h.
+const IDLE_STATES: usize = 16;
+/// Most slots for them that a CPU has.
+const MOST_SLOTS: usize = 256;
 
 /// Pages of an arena.
 pub fn pages() -> usize {
-    (PAGE + REST + NR_TASKS * size(number("live_task"), Build::Small)).div_ceil(PAGE)
+    (PAGE + MACHINE + NR_TASKS * size(number("live_task"), Build::Small) + DECISIONS).div_ceil(PAGE)
 }
 
-/// Addresses that are given out one after the other, each a multiple of a cache line. The first page stays empty: the
-/// programs take an address whose lower half is 0 for null.
-struct Allocator {
-    next: usize,
+/// Where `fg_sys` and all that it points at are.
+struct Machine {
+    begin: usize,
     end: usize,
-    /// More was asked for than there is. What was given out then is not to be used.
-    exhausted: bool,
 }
 
-impl Allocator {
-    fn take(&mut self, len: usize) -> usize {
-        let at = self.next;
-        let next = (at + len).next_multiple_of(64);
-        if next > self.end {
-            self.exhausted = true;
-            return Arena::HEAD;
-        }
-        self.next = next;
-        at
-    }
-}
-
-/// Copies structs of the large build into an arena, as those of the small one, with all that they point at.
-struct Copier {
-    allocator: Allocator,
-    /// What was or will be copied: where to, by address and struct.
-    copies: BTreeMap<(usize, usize), usize>,
-    /// What is to be copied: struct, from, to.
-    waiting: Vec<(usize, usize, usize)>,
-}
-
-/// How many elements a pointer of a struct points at: the name of the member that says it.
-const ARRAYS: [(&str, &str, &str); 2] = [("fg_sys", "cpus", "nr_cpus"), ("fg_em", "opps", "nr_opps")];
-/// What the command keeps for itself: sums over groups, which the policy then reads from each CPU; and how processes and
-/// task groups are kept.
-const OMITTED: [(&str, &str); 6] = [
-    ("fg_group", "sums"),
-    ("fg_domain", "ring"),
-    ("fg_cpu", "llc_counts"),
-    ("fg_sys", "tgs"),
-    ("fg_task", "process"),
-    ("fg_wake", "why"),
-];
-
-impl Copier {
-    /// Where `count` structs `of` will be that are at `from` now.
-    fn copy(&mut self, of: usize, from: usize, count: usize) -> usize {
-        if from == 0 {
-            return 0;
-        }
-        if let Some(to) = self.copies.get(&(from, of)) {
-            return *to;
-        }
-        let (small, large) = (size(of, Build::Small), size(of, Build::Large));
-        let to = self.allocator.take(small * count);
-        if self.allocator.exhausted {
-            return 0;
-        }
-        for i in 0..count {
-            self.copies.insert((from + i * large, of), to + i * small);
-            self.waiting.push((of, from + i * large, to + i * small));
-        }
-        to
-    }
-
-    fn run(&mut self) {
-        while let Some((of, from, to)) = self.waiting.pop() {
-            self.members(of, from, to);
-        }
-    }
-
-    fn members(&mut self, of: usize, from: usize, to: usize) {
-        for (at, m) in structure(of).members.iter().enumerate() {
-            let (large, small) = (place(of, at, Build::Large), place(of, at, Build::Small));
-            let (from_at, to_at) = (from + large.offset, to + small.offset);
-            match m.what {
-                // SAFETY: `from` is a struct of the large build that the sandbox keeps alive, `to` is room for one of
-                // the small build in the arena, and the C compiler says where their members are. Of arrays for CPUs,
-                // the words and elements for those that there can be are copied.
-                What::Number => unsafe {
-                    let len = large.len.min(small.len);
-                    std::ptr::copy_nonoverlapping(from_at as *const u8, to_at as *mut u8, len);
-                },
-                What::Struct(inner) => {
-                    let (step, room) = (size(inner, Build::Large), size(inner, Build::Small));
-                    for i in 0..(large.len / step).min(small.len / room) {
-                        self.members(inner, from_at + i * step, to_at + i * room);
-                    }
-                }
-                What::Pointer(target) => {
-                    let target = target.filter(|_| !OMITTED.contains(&(structure(of).name, m.name)));
-                    for i in 0..(large.len / 8).min(small.len / 8) {
-                        // SAFETY: as above; pointers have 8 bytes.
-                        let pointer = unsafe { *((from_at + i * 8) as *const usize) };
-                        let count = elements(of, m.name, from);
-                        let copied = target.map_or(0, |target| self.copy(target, pointer, count));
-                        // SAFETY: as above.
-                        unsafe { *((to_at + i * 8) as *mut usize) = copied };
-                    }
-                }
+impl Machine {
+    /// Offset and number of words of what lies between pointers, which are sorted.
+    fn runs(&self, pointers: &[usize]) -> Vec<(u32, u32)> {
+        let mut runs = Vec::new();
+        let mut begin = self.begin;
+        for pointer in pointers.iter().copied().chain([self.end]) {
+            if pointer > begin {
+                runs.push(((begin - self.begin) as u32, ((pointer - begin) / 8) as u32));
             }
+            begin = pointer + 8;
         }
+        runs
     }
-}
-
-/// How many structs the pointer `name` of the struct at `from` points at.
-fn elements(of: usize, name: &str, from: usize) -> usize {
-    let count = ARRAYS.iter().find(|(s, pointer, _)| (*s, *pointer) == (structure(of).name, name));
-    let Some((_, _, count)) = count else { return 1 };
-    let at = structure(of).members.iter().position(|member| member.name == *count);
-    let at = at.unwrap_or_else(|| panic!("no member {count}"));
-    // SAFETY: a u32 of a struct of the large build that the sandbox keeps alive.
-    unsafe { *((from + place(of, at, Build::Large).offset) as *const u32) as usize }
 }
 
 /// Reads and writes the numbers of an arena that is mapped at [`START`]. Programs may write them meanwhile.
@@ -149,47 +61,142 @@ impl Arena {
     pub const HEAD: usize = START + PAGE;
 
     /// Fills a fresh arena that is mapped at [`START`], [`pages`] long: the machine of `sandbox`, without a task.
+    /// `idle_states`: of each CPU, none where there is no cpuidle.
     ///
     /// # Errors
     /// The machine needs more room.
     ///
     /// # Safety
     /// It is mapped there, writable, and no program uses it yet.
-    pub unsafe fn fill(sandbox: &mut PolicySandbox) -> Result<Arena, LiveError> {
+    pub unsafe fn fill(sandbox: &mut PolicySandbox, idle_states: &[Vec<FgIdleState>]) -> Result<Arena, LiveError> {
         let end = START + pages() * PAGE;
         // SAFETY: all of the mapping.
         unsafe { std::ptr::write_bytes(START as *mut u8, 0, end - START) };
-        let slot = size(number("live_task"), Build::Small);
-        let mut allocator = Allocator { next: Arena::HEAD, end: end - NR_TASKS * slot - PAGE, exhausted: false };
+        // The first page stays empty: the programs take an address whose lower half is 0 for null.
+        let mut allocator = Allocator::new(Arena::HEAD..Arena::HEAD + MACHINE);
         // At HEAD.
         allocator.take(size(number("live_head"), Build::Small));
-        let nr_cpus = sandbox.nr_cpus();
-        let cpus = allocator.take(nr_cpus * size(number("live_cpu"), Build::Small));
-        let mut copier = Copier { allocator, copies: BTreeMap::new(), waiting: Vec::new() };
-        let sys = copier.copy(number("fg_sys"), std::ptr::from_mut(sandbox.sys_mut()) as usize, 1);
-        copier.run();
-        if copier.allocator.exhausted {
+        let cpus = allocator.take(sandbox.nr_cpus() * size(number("live_cpu"), Build::Small));
+        let mut copier = Copier::new(Build::Large, Build::Small, allocator);
+        let from = std::ptr::from_mut(sandbox.sys_mut()) as usize;
+        // SAFETY: the sandbox's own structs, and memory of the arena.
+        let sys = unsafe { copier.copy(number("fg_sys"), from) };
+        let (mut allocator, _, mut pointers) = copier.into_parts();
+        let machine = Machine { begin: sys, end: allocator.next() };
+        pointers.sort_unstable();
+        let runs = machine.runs(&pointers);
+        let runs_at = allocator.take(runs.len() * 8);
+        if allocator.is_exhausted() {
             return Err(LiveError::Machine(format!(
-                "the machine has more domains or operating points than {REST} bytes hold"
+                "the machine has more domains or operating points than {MACHINE} bytes hold"
             )));
         }
-        let tasks = copier.allocator.next;
         let arena = Arena;
-        let pointer = |name, value: usize| arena.set(arena.head_member(name), value as u64);
-        pointer("sys", sys);
-        pointer("cpus", cpus);
-        pointer("tasks", tasks);
-        pointer("free", tasks);
-        pointer("nr_tasks", NR_TASKS);
+        let slot = size(number("live_task"), Build::Small);
+        let tasks = Arena::HEAD + MACHINE;
+        let set = |name, value: usize| arena.set(arena.head_member(name), value as u64);
+        set("sys", sys);
+        set("cpus", cpus);
+        set("tasks", tasks);
+        set("free", tasks);
+        set("nr_tasks", NR_TASKS);
+        set("machine", machine.begin);
+        set("machine_len", machine.end - machine.begin);
+        set("runs", runs_at);
+        set("nr_runs", runs.len());
         arena.set(arena.head_member("layout"), fingerprint());
-        let own_disable = arena.head_member("own_disable") as *mut u32;
-        // SAFETY: an aligned u32 of the arena.
-        unsafe { own_disable.write_volatile(1) };
+        arena.set_half(arena.head_member("own_disable"), 1);
         let next_free = member(number("live_task"), "next_free").offset;
         for i in 0..NR_TASKS - 1 {
             arena.set(tasks + i * slot + next_free, (tasks + (i + 1) * slot) as u64);
         }
+        for (i, (offset, words)) in runs.into_iter().enumerate() {
+            arena.set_half(runs_at + i * 8, offset);
+            arena.set_half(runs_at + i * 8 + 4, words);
+        }
+        for (cpu, states) in idle_states.iter().enumerate() {
+            arena.set_idle_states(cpu, states);
+        }
+        arena.make_slots(sandbox.nr_cpus(), tasks + NR_TASKS * slot..end, &machine, &pointers);
         Ok(arena)
+    }
+
+    /// The idle states of a CPU by number, and behind them that it is in none.
+    fn set_idle_states(&self, cpu: usize, states: &[FgIdleState]) {
+        let none = FgIdleState { index: -1, ..FgIdleState::zeroed() };
+        let states = &states[..states.len().min(IDLE_STATES - 1)];
+        self.set_half(self.cpu_member(cpu, "nr_idle_states"), states.len() as u32);
+        let at = self.cpu_member(cpu, "idle_states") as *mut FgIdleState;
+        for i in 0..IDLE_STATES {
+            // SAFETY: an array of this many in the arena, whose struct is the same in both builds.
+            unsafe { at.add(i).write_volatile(states.get(i).unwrap_or(&none).clone()) };
+        }
+    }
+
+    /// Rings of slots for placements that are recorded: each CPU has one.
+    fn make_slots(&self, nr_cpus: usize, room: std::ops::Range<usize>, machine: &Machine, pointers: &[usize]) {
+        let decision = number("live_decision");
+        let len = size(decision, Build::Small).next_multiple_of(64);
+        let step = (len + machine.end - machine.begin).next_multiple_of(64);
+        let nr = ((room.end - room.start) / step / nr_cpus).min(MOST_SLOTS);
+        self.set(self.head_member("nr_slots"), nr as u64);
+        for cpu in 0..nr_cpus {
+            let at = |slot: usize| room.start + (cpu * nr + slot % nr) * step;
+            for slot in 0..nr {
+                let (begin, copy) = (at(slot), at(slot) + len);
+                self.set(begin + member(decision, "sys").offset, copy as u64);
+                self.set(begin + member(decision, "machine").offset, copy as u64);
+                self.set(begin + member(decision, "next").offset, at(slot + 1) as u64);
+                self.set_half(begin + member(decision, "wakes").offset, u32::from(slot % nr.div_ceil(2) == 0));
+                // The machine as it is before it starts: pointers that do not change, and numbers that say how many there are.
+                // SAFETY: both within the arena, and no program uses it yet.
+                unsafe {
+                    let len = machine.end - machine.begin;
+                    std::ptr::copy_nonoverlapping(machine.begin as *const u8, copy as *mut u8, len);
+                }
+                for pointer in pointers {
+                    let to = self.get(*pointer) as usize;
+                    if to != 0 {
+                        self.set(copy + pointer - machine.begin, (copy + to - machine.begin) as u64);
+                    }
+                }
+            }
+            if nr > 0 {
+                self.set(self.cpu_member(cpu, "slot"), at(0) as u64);
+            }
+        }
+    }
+
+    /// Addresses of all slots for placements that are recorded.
+    pub fn slots(&self) -> Vec<usize> {
+        let decision = number("live_decision");
+        let mut all = Vec::new();
+        for cpu in 0..self.nr_cpus() {
+            let mut slot = self.cpu(cpu, "slot")[0] as usize;
+            for _ in 0..self.head("nr_slots") {
+                all.push(slot);
+                slot = self.get(slot + member(decision, "next").offset) as usize;
+            }
+        }
+        all
+    }
+
+    /// Gives a slot back.
+    pub fn release(&self, slot: usize) {
+        // What was read of it was read before.
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        self.set_half(slot + member(number("live_decision"), "taken").offset, 0);
+    }
+
+    /// The process that records; 0: none does.
+    pub fn recorder(&self) -> u32 {
+        // SAFETY: an aligned u32 of the arena.
+        unsafe { (self.head_member("recorder") as *const u32).read_volatile() }
+    }
+
+    /// Says who records.
+    pub fn set_recorder(&self, pid: u32) {
+        self.set_half(self.head_member("recorder"), pid);
     }
 
     /// The arena of a scheduler that runs.
@@ -219,6 +226,11 @@ impl Arena {
         unsafe { (at as *mut u64).write_volatile(value) }
     }
 
+    fn set_half(&self, at: usize, value: u32) {
+        // SAFETY: an aligned u32 of the arena.
+        unsafe { (at as *mut u32).write_volatile(value) }
+    }
+
     /// A number of `live_head`.
     pub fn head(&self, name: &str) -> u64 {
         self.get(self.head_member(name))
@@ -235,12 +247,15 @@ impl Arena {
         unsafe { (at as *const u32).read_volatile() as usize }
     }
 
+    fn cpu_member(&self, cpu: usize, name: &str) -> usize {
+        let of = number("live_cpu");
+        self.head("cpus") as usize + cpu * size(of, Build::Small) + member(of, name).offset
+    }
+
     /// The numbers of a member of a CPU's `live_cpu`.
     pub fn cpu(&self, cpu: usize, name: &str) -> Vec<u64> {
-        let of = number("live_cpu");
-        let place = member(of, name);
-        let at = self.head("cpus") as usize + cpu * size(of, Build::Small) + place.offset;
-        (0..place.len / 8).map(|i| self.get(at + i * 8)).collect()
+        let len = member(number("live_cpu"), name).len;
+        (0..len / 8).map(|i| self.get(self.cpu_member(cpu, name) + i * 8)).collect()
     }
 
     fn feature_at(&self, id: usize) -> *mut u8 {

@@ -3,11 +3,16 @@
 //! | file | what |
 //! |---|---|
 //! | `bpf/live.bpf.c` | the programs in the kernel: the sequences around the policy, as the kernel calls for them |
+//! | `bpf/record.c` | what recorders are told |
 //! | `bpf/kernel.h` | what they need of the kernel, found by name |
 //! | `bpf/live.h` | the arena's layout |
 //! | `bpf/arena.py` | a step of the build: makes the policy's pointers arena pointers |
 //! | `src/structs.rs` | the shared structs as data |
 //! | `src/arena.rs` | the arena as user space writes and reads it |
+//! | `src/copy.rs` | structs copied between the command's build of the policy and the kernel's |
+//! | `src/decision.rs` | a recorded placement, asked again of the command's policy |
+//! | `src/recorder.rs` | records a scheduler that runs, and asks about its placements again |
+//! | `src/stream.rs` | what the programs tell a recorder, as the events of a trace |
 //! | `src/host.rs` | what the kernel at hand has and lacks |
 //! | `src/scheduler.rs` | loads, starts and ends the scheduler; opens one that runs |
 //!
@@ -19,12 +24,18 @@
 //! A scheduler that runs keeps its arena under a name in the BPF file system, where another process finds it.
 
 mod arena;
+mod copy;
+mod decision;
 mod host;
+mod recorder;
 mod scheduler;
+mod stream;
 mod structs;
 
+pub use decision::{Arguments, Verdict};
 pub use host::Host;
-pub use scheduler::{Ended, Running, Scheduler, Status, Waits};
+pub use recorder::{record, Different, Recorded};
+pub use scheduler::{verify, Ended, Running, Scheduler, Status, Verified, Waits};
 
 /// What keeps a scheduler from starting, or from being found.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

@@ -1,11 +1,12 @@
 //! Loads the programs, fills the arena, attaches the scheduler, and finds one that runs.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use fairground_fair::ffi::FgIdleState;
 use fairground_fair::{Features, PolicySandbox};
-use fairground_machine::Machine;
-use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder};
+use fairground_machine::{IdleState, Machine};
+use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, Program};
 
 use crate::arena::{pages, Arena, PAGE, START};
 use crate::host::Host;
@@ -14,8 +15,11 @@ use crate::{kernel_error, LiveError};
 
 /// The BPF object that build.rs made of `bpf/live.bpf.c`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/live.bpf.o"));
-/// Where the arena of a scheduler that runs has a name.
-const PIN: &str = "/sys/fs/bpf/fairground-live";
+/// Where the maps of a scheduler that runs have names.
+const PINS: &str = "/sys/fs/bpf/fairground-live";
+const ARENA_PIN: &str = "/sys/fs/bpf/fairground-live/arena";
+/// What it tells recorders.
+pub(crate) const EVENTS_PIN: &str = "/sys/fs/bpf/fairground-live/events";
 /// Bytes of `ended.reason` and `ended.message` in live.bpf.c; the dump follows.
 const TEXTS: [usize; 2] = [128, 1024];
 
@@ -25,7 +29,7 @@ pub struct Scheduler {
     links: Vec<Link>,
     object: Object,
     arena: Arena,
-    pinned: Option<PathBuf>,
+    is_pinned: bool,
 }
 
 /// Why the kernel ended the scheduler.
@@ -39,6 +43,39 @@ pub struct Ended {
     pub message: String,
     /// What the kernel says of its run queues and tasks then; empty where it was not asked.
     pub dump: String,
+}
+
+/// A program as the kernel's verifier saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The program's name in the kernel.
+    pub name: String,
+    /// Instructions that the verifier followed.
+    pub instructions: u32,
+}
+
+/// Loads the programs and attaches nothing: what the kernel's verifier says of each.
+///
+/// # Errors
+/// Something is missing ([`LiveError::Lacking`]), or the kernel refuses a program.
+pub fn verify() -> Result<Vec<Verified>, LiveError> {
+    check_kernel()?;
+    check_room()?;
+    let object = load()?;
+    object.progs().map(|program| verified(&program)).collect()
+}
+
+fn verified(program: &Program) -> Result<Verified, LiveError> {
+    // SAFETY: zeroed is a value of this plain struct.
+    let mut info: libbpf_sys::bpf_prog_info = unsafe { std::mem::zeroed() };
+    let mut len = size_of_val(&info) as u32;
+    // SAFETY: room for the answer, and its length.
+    let error =
+        unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_fd().as_raw_fd(), &raw mut info, &raw mut len) };
+    if error != 0 {
+        return Err(kernel_error("ask about the programs", std::io::Error::from_raw_os_error(-error)));
+    }
+    Ok(Verified { name: program.name().to_string_lossy().into_owned(), instructions: info.verified_insns })
 }
 
 /// What a scheduler has done so far, all CPUs together.
@@ -82,23 +119,17 @@ impl Scheduler {
     /// # Errors
     /// Something is missing ([`LiveError::Lacking`]), the file is of another machine, or the kernel refuses the programs.
     pub fn start(machine: &Machine, features: &Features, hz: u32) -> Result<Scheduler, LiveError> {
-        let mut missing = Host::this().lacking();
-        if !Host::is_privileged() {
-            missing.push("loading programs into the kernel needs root".into());
-        }
-        if !missing.is_empty() {
-            return Err(LiveError::Lacking(missing));
-        }
+        check_kernel()?;
         check_cpus(machine)?;
         let mut sandbox =
             PolicySandbox::new(machine, features, hz).map_err(|error| LiveError::Machine(error.to_string()))?;
         check_room()?;
         let object = load()?;
         // SAFETY: libbpf has mapped the arena at START, where nothing was, and nothing is attached.
-        let arena = unsafe { Arena::fill(&mut sandbox) }?;
-        let mut scheduler = Scheduler { links: Vec::new(), object, arena, pinned: None };
+        let arena = unsafe { Arena::fill(&mut sandbox, &idle_states(machine)) }?;
+        let mut scheduler = Scheduler { links: Vec::new(), object, arena, is_pinned: false };
         // Of one that was killed.
-        let _ = std::fs::remove_file(PIN);
+        unpin();
         scheduler.attach()?;
         scheduler.pin();
         Ok(scheduler)
@@ -121,19 +152,20 @@ impl Scheduler {
 
     /// Without a BPF file system other processes do not find the scheduler, and it runs all the same.
     fn pin(&mut self) {
-        let path = PathBuf::from(PIN);
-        if !path.parent().is_some_and(Host::is_bpf_fs) {
+        if !Path::new(PINS).parent().is_some_and(Host::is_bpf_fs) {
             return;
         }
-        let found = self.object.maps_mut().find(|map| map.name() == "arena");
-        if found.is_some_and(|mut map| map.pin(&path).is_ok()) {
-            self.pinned = Some(path);
-        }
+        // The arena last: who finds it finds all.
+        let pins = [("events", EVENTS_PIN), ("arena", ARENA_PIN)];
+        self.is_pinned = pins.iter().all(|(name, path)| {
+            let found = self.object.maps_mut().find(|map| map.name() == *name);
+            found.is_some_and(|mut map| map.pin(path).is_ok())
+        });
     }
 
     /// Whether other processes can find it.
     pub fn is_pinned(&self) -> bool {
-        self.pinned.is_some()
+        self.is_pinned
     }
 
     /// Why the kernel ended it; none while it runs.
@@ -162,8 +194,8 @@ impl Drop for Scheduler {
         // The scheduler first: its state is right only as long as it is told of migrations.
         while self.links.pop().is_some() {}
         // If the kernel has ended it, another one may have the name by now.
-        if let Some(path) = self.pinned.take().filter(|_| !ended) {
-            let _ = std::fs::remove_file(path);
+        if self.is_pinned && !ended {
+            unpin();
         }
     }
 }
@@ -172,7 +204,7 @@ impl Drop for Scheduler {
 pub struct Running {
     // Keeps the map, and so its memory.
     _map: MapHandle,
-    arena: Arena,
+    pub(crate) arena: Arena,
 }
 
 impl Running {
@@ -181,7 +213,7 @@ impl Running {
     /// # Errors
     /// [`LiveError::NotRunning`], or its arena cannot be mapped.
     pub fn open() -> Result<Running, LiveError> {
-        let path = Path::new(PIN);
+        let path = Path::new(ARENA_PIN);
         if !path.exists() || Host::this().other_scheduler().as_deref() != Some("fairground") {
             return Err(LiveError::NotRunning);
         }
@@ -212,6 +244,14 @@ impl Running {
     }
 }
 
+/// Takes the names away.
+fn unpin() {
+    for file in [ARENA_PIN, EVENTS_PIN] {
+        let _ = std::fs::remove_file(file);
+    }
+    let _ = std::fs::remove_dir(PINS);
+}
+
 /// Nothing is mapped yet where the arena will be: libbpf would replace it.
 fn check_room() -> Result<(), LiveError> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
@@ -236,6 +276,32 @@ fn map_arena(fd: BorrowedFd<'_>) -> Result<(), LiveError> {
         return Ok(());
     }
     Err(kernel_error("map the scheduler's arena", std::io::Error::last_os_error()))
+}
+
+fn check_kernel() -> Result<(), LiveError> {
+    let mut missing = Host::this().lacking();
+    if !Host::is_privileged() {
+        missing.push("loading programs into the kernel needs root".into());
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(LiveError::Lacking(missing))
+}
+
+/// The idle states of each CPU as the kernel's idle loop records them; none where it records none.
+fn idle_states(machine: &Machine) -> Vec<Vec<FgIdleState>> {
+    let state = |(index, state): (usize, &IdleState)| FgIdleState {
+        index: index as i32,
+        exit_latency: state.exit_latency_ns,
+        residency: state.target_residency_ns,
+        ..FgIdleState::zeroed()
+    };
+    let of_cpu = |cpu| match machine.type_of(cpu).cpuidle {
+        true => machine.idle_states(cpu).iter().enumerate().map(state).collect(),
+        false => Vec::new(),
+    };
+    (0..machine.nr_cpus() as u32).map(of_cpu).collect()
 }
 
 fn check_cpus(machine: &Machine) -> Result<(), LiveError> {

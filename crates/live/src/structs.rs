@@ -97,11 +97,16 @@ pub fn place(of: usize, member: usize, build: Build) -> Place {
     Place { offset: rows(build)[at] as usize, len: rows(build)[at + 1] as usize }
 }
 
-/// The same by name, in the kernel's build. Panics if the struct has no such member.
-pub fn member(of: usize, name: &str) -> Place {
+/// The same by name. Panics if the struct has no such member.
+pub fn member_in(of: usize, name: &str, build: Build) -> Place {
     let at = STRUCTS[of].members.iter().position(|member| member.name == name);
     let at = at.unwrap_or_else(|| panic!("struct {} has no member {name}", STRUCTS[of].name));
-    place(of, at, Build::Small)
+    place(of, at, build)
+}
+
+/// The same in the kernel's build.
+pub fn member(of: usize, name: &str) -> Place {
+    member_in(of, name, Build::Small)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `fairground run`.
 
-mod dat;
+pub(super) mod dat;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ pub enum RunFormat {
 
 /// Values of `--trace-format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TraceFormatName {
+pub(super) enum TraceFormatName {
     /// Raw ftrace text
     Text,
     /// trace-cmd's trace.dat
@@ -118,7 +118,7 @@ enum TraceFormatName {
 }
 
 impl TraceFormatName {
-    fn by_ending(path: &Path) -> TraceFormatName {
+    pub(super) fn by_ending(path: &Path) -> TraceFormatName {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("dat") => TraceFormatName::Dat,
             Some("perfetto-trace" | "pftrace") => TraceFormatName::Perfetto,

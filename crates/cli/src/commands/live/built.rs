@@ -1,0 +1,185 @@
+//! `fairground live` where the command was built with it.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use fairground_fair::{features, pick_rules, rules, Features};
+use fairground_host::Host;
+use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified};
+use fairground_machine::{capture, CaptureOptions, Machine, MachineSpec};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::record::in_force;
+use super::{LiveCommand, Set, Start};
+use crate::error::{run_failed, End, Failure};
+use crate::output::{complain, print};
+use crate::restore::stoppable;
+
+/// The tick rate is not known.
+#[derive(Debug, Error, Diagnostic)]
+#[error("this kernel does not say its ticks per second (CONFIG_HZ)")]
+#[diagnostic(help("name them: --hz 250"))]
+struct NoHz;
+
+/// The policy is not named.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--sched {0}: expected fair:RELEASE with features, e.g. fair:v6.12+asym-prev-first")]
+struct NotFair(String);
+
+/// A feature that cannot be changed while the scheduler runs.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{0} decides how queues or domains are made: it cannot change while the scheduler runs")]
+#[diagnostic(help("start the scheduler anew"))]
+struct Fixed(&'static str);
+
+/// Features by which queues, their sums or domains were made when the scheduler started.
+const FIXED: [&str; 16] = [
+    "rq",
+    "flat-pick",
+    "weight-bits",
+    "uclamp-buckets",
+    "uclamp-key",
+    "group-shares",
+    "throttle",
+    "sched-cache",
+    "fair-server",
+    "cls-domain",
+    "imb-pct-117",
+    "busy-factor-16",
+    "groups-within",
+    "weight-in-map",
+    "llc-phys",
+    "balance-shared",
+];
+
+impl LiveCommand {
+    pub fn run(self) -> Result<End, Failure> {
+        match self {
+            LiveCommand::Start(start) => start.run(),
+            LiveCommand::Check(_) => check(),
+            LiveCommand::Status(_) => {
+                print(&report(&Running::open()?.status()))?;
+                Ok(End::Done)
+            }
+            LiveCommand::Record(record) => record.run(),
+            LiveCommand::Set(set) => set.run(),
+        }
+    }
+}
+
+impl Start {
+    fn run(self) -> Result<End, Failure> {
+        let Some(text) = self.sched.strip_prefix("fair:") else { return Err(NotFair(self.sched).into()) };
+        let features = Features::parse(text)?;
+        let machine = this_machine(self.machine.as_deref())?;
+        let host = Host::new(Path::new("/"), false);
+        let hz = self.hz.or_else(|| host.hz()).ok_or(NoHz)?;
+        features.notes().iter().for_each(|note| complain(&format!("note: {note}")));
+        let stop = stoppable()?;
+        let scheduler = Scheduler::start(&machine, &features, hz)?;
+        if scheduler.ended().is_none() {
+            complain(&format!("fairground schedules this machine by {}", self.sched));
+        }
+        if !scheduler.is_pinned() {
+            complain("note: /sys/fs/bpf is not mounted: `fairground live status` and `set` will not find it");
+        }
+        let begin = Instant::now();
+        let goes_on =
+            || !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s));
+        while goes_on() && scheduler.ended().is_none() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        if let Some(ended) = scheduler.ended() {
+            print(&format!("{}\n{}", report(&scheduler.status()), ended.dump))?;
+            return Err(run_failed(format!(
+                "the kernel ended the scheduler, and its fair class is in charge again: {} ({}) {}",
+                ended.reason, ended.kind, ended.message
+            )));
+        }
+        let status = scheduler.status();
+        drop(scheduler);
+        print(&report(&status))?;
+        Ok(End::Done)
+    }
+}
+
+impl Set {
+    fn run(self) -> Result<End, Failure> {
+        let running = Running::open()?;
+        let values = in_force(&running);
+        let changed = values.clone().and(&self.changes.concat())?;
+        let ids = changed.differing(&values);
+        for id in &ids {
+            let name = features()[*id].name;
+            if FIXED.contains(&name) {
+                return Err(Fixed(name).into());
+            }
+        }
+        for id in ids {
+            running.set_feature(id, changed.get(id));
+        }
+        Ok(End::Done)
+    }
+}
+
+/// Instructions of a program that a verifier follows at most.
+const MOST_INSTRUCTIONS: f64 = 1e6;
+
+fn check() -> Result<End, Failure> {
+    let mut programs = verify()?;
+    programs.sort_by(|a, b| b.instructions.cmp(&a.instructions).then_with(|| a.name.cmp(&b.name)));
+    let mut text = String::from("instructions that the verifier followed, of a million at most\n");
+    for Verified { name, instructions } in programs {
+        text += &format!("{instructions:>10} {:>5.1} %  {name}\n", f64::from(instructions) * 100.0 / MOST_INSTRUCTIONS);
+    }
+    print(&text)?;
+    Ok(End::Done)
+}
+
+/// The machine of this name, as `machine capture` sees this one where there is none.
+pub(super) fn this_machine(name: Option<&str>) -> Result<Machine, Failure> {
+    if let Some(name) = name {
+        return Ok(MachineSpec::parse(name).find()?.0);
+    }
+    let options = CaptureOptions { from: "/sys".into(), debugfs: None, name: "captured".into(), like: None };
+    let captured = capture(&options)?;
+    captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));
+    Ok(captured.machine)
+}
+
+/// What a scheduler has done, as text.
+fn report(status: &Counters) -> String {
+    let mut text = String::new();
+    let placed: u64 = status.placed.iter().sum();
+    let waits = status.waits;
+    let mean = if waits.count > 0 { waits.sum_ns as f64 / waits.count as f64 / 1e3 } else { 0.0 };
+    text += &format!(
+        "{placed} placements, {} migrations, {} switches, {} ticks\nfrom wakeup to CPU: mean {mean:.1} us, longest {:.1} us (pid {}), {} wakeups\n",
+        status.migrations,
+        status.switches,
+        status.ticks,
+        waits.longest_ns as f64 / 1e3,
+        waits.longest_pid,
+        waits.count
+    );
+    for (title, counts, rules) in [("placements", &status.placed, rules()), ("picks", &status.picked, pick_rules())] {
+        let all: u64 = counts.iter().sum();
+        let mut rows: Vec<(u64, &str, &str)> = counts
+            .iter()
+            .zip(rules)
+            .filter(|(n, _)| **n > 0)
+            .map(|(n, rule)| (*n, rule.function, rule.label))
+            .collect();
+        rows.sort_by(|a, b| b.cmp(a));
+        text += &format!("\n{title}\n");
+        for (n, function, label) in rows {
+            text += &format!("{n:>10} {:>5.1} %  {function}: {label}\n", n as f64 * 100.0 / all as f64);
+        }
+    }
+    if status.unknown > 0 || status.refused > 0 {
+        text += &format!("\n{} calls for unknown tasks, {} tasks refused\n", status.unknown, status.refused);
+    }
+    text
+}

@@ -1,0 +1,314 @@
+//! What the programs tell a recorder (`struct live_event`), as the events of a run.
+//!
+//! Events come from all CPUs, nearly in the order of time. They are put in order, threads become tasks, and a trace gets them.
+
+use std::collections::BTreeMap;
+
+use fairground_fair::ffi::{FG_WF_EXEC, FG_WF_FORK};
+use fairground_sim::{Decision, DecisionKind, Event, EventKind, MigrateCause, Reason, SwitchState, TaskId};
+use fairground_trace::{Export, RealThread};
+
+use crate::decision::{Arguments, Verdict};
+use crate::structs::{member, number, size, Build};
+
+/// One is passed on when another is this much later, ns.
+const DISORDER: u64 = 1_000_000;
+/// Bits of a task's state when it is dead (TASK_DEAD, EXIT_DEAD, EXIT_ZOMBIE).
+const DEAD: u64 = 0x80 | 0x10 | 0x20;
+/// `value` of a LIVE_IDLE when the CPU leaves idle.
+const IDLE_EXIT: u64 = u32::MAX as u64;
+
+/// A thread as an event has it.
+#[derive(Clone, Copy, Debug)]
+pub struct RawThread {
+    /// 0: an idle task.
+    pub pid: u32,
+    /// The kernel's priority.
+    pub prio: i32,
+    /// The name, up to a 0.
+    pub comm: [u8; 16],
+}
+
+impl RawThread {
+    /// The name, without control characters.
+    pub fn name(&self) -> String {
+        let end = self.comm.iter().position(|byte| *byte == 0).unwrap_or(self.comm.len());
+        String::from_utf8_lossy(&self.comm[..end]).replace(char::is_control, "?")
+    }
+}
+
+/// An event of the map `events`.
+#[derive(Clone, Copy, Debug)]
+pub struct RawEvent {
+    /// ns of CLOCK_MONOTONIC.
+    pub time: u64,
+    /// As the kind says.
+    pub value: u64,
+    /// Which event, one of [`kinds`].
+    pub kind: u32,
+    /// Where it happened.
+    pub cpu: u32,
+    /// Two threads; the second may be the first again.
+    pub threads: [RawThread; 2],
+}
+
+/// Kinds of events: LIVE_* of live.h.
+pub mod kinds {
+    pub const SWITCH: u32 = 1;
+    pub const WAKING: u32 = 2;
+    pub const WAKEUP: u32 = 3;
+    pub const WAKEUP_NEW: u32 = 4;
+    pub const MIGRATE: u32 = 5;
+    pub const FORK: u32 = 6;
+    pub const EXIT: u32 = 7;
+    pub const IDLE: u32 = 8;
+    pub const DECISION: u32 = 9;
+}
+
+impl RawEvent {
+    /// From the bytes of a `struct live_event`; none: there are too few.
+    pub fn read(bytes: &[u8]) -> Option<RawEvent> {
+        let of = number("live_event");
+        if bytes.len() < size(of, Build::Small) {
+            return None;
+        }
+        let at = |name| member(of, name).offset;
+        let half = |name| bytes[at(name)..].first_chunk().map_or(0, |b| u32::from_ne_bytes(*b));
+        let whole = |name| bytes[at(name)..].first_chunk().map_or(0, |b| u64::from_ne_bytes(*b));
+        let comm = |name| bytes[at(name)..].first_chunk().copied().unwrap_or([0; 16]);
+        Some(RawEvent {
+            time: whole("time"),
+            value: whole("value"),
+            kind: half("kind"),
+            cpu: half("cpu"),
+            threads: [
+                RawThread { pid: half("pid"), prio: half("prio") as i32, comm: comm("comm") },
+                RawThread { pid: half("other"), prio: half("other_prio") as i32, comm: comm("other_comm") },
+            ],
+        })
+    }
+}
+
+/// A placement: its arguments, how it came out, and why.
+pub type Placed = (Arguments, Verdict, Vec<Reason>);
+
+/// Threads by pid, as tasks of a run.
+#[derive(Default)]
+struct Threads {
+    tasks: BTreeMap<u32, (TaskId, RealThread)>,
+    next: TaskId,
+}
+
+impl Threads {
+    /// The task of a thread, which the trace gets to know if its name is new. None: an idle task.
+    fn task(&mut self, raw: &RawThread, out: &mut Option<Box<dyn Export + '_>>) -> Option<TaskId> {
+        let pid = raw.pid;
+        if pid == 0 {
+            return None;
+        }
+        let thread = RealThread { comm: raw.name(), pid, prio: raw.prio };
+        let known = self.tasks.get(&pid);
+        let task = known.map_or(self.next, |(task, _)| *task);
+        if known.is_none_or(|(_, known)| *known != thread) {
+            self.next = self.next.max(task + 1);
+            if let Some(out) = out {
+                out.name_thread(task, &thread);
+            }
+            self.tasks.insert(pid, (task, thread));
+        }
+        Some(task)
+    }
+
+    /// The pid is another thread's from now on.
+    fn forget(&mut self, pid: u32) {
+        self.tasks.remove(&pid);
+    }
+}
+
+/// Puts events in order and writes them to a trace, if there is one.
+pub struct Stream<'o> {
+    out: Option<Box<dyn Export + 'o>>,
+    threads: Threads,
+    /// By time, then in the order in which they came.
+    pending: BTreeMap<(u64, u64), (RawEvent, Option<Placed>)>,
+    came: u64,
+    newest: u64,
+}
+
+impl<'o> Stream<'o> {
+    /// An empty one. None: nothing is written.
+    pub fn new(out: Option<Box<dyn Export + 'o>>) -> Stream<'o> {
+        Stream { out, threads: Threads::default(), pending: BTreeMap::new(), came: 0, newest: 0 }
+    }
+
+    /// An event came. `placed`: of a placement.
+    pub fn take(&mut self, raw: RawEvent, placed: Option<Placed>) {
+        self.newest = self.newest.max(raw.time);
+        self.pending.insert((raw.time, self.came), (raw, placed));
+        self.came += 1;
+    }
+
+    /// How many came.
+    pub fn count(&self) -> u64 {
+        self.came
+    }
+
+    /// Writes what no earlier event can precede any more; at the end all.
+    pub fn pass_on(&mut self, at_end: bool) {
+        while let Some(first) = self.pending.first_entry() {
+            if !at_end && first.key().0 + DISORDER > self.newest {
+                break;
+            }
+            let (raw, placed) = first.remove();
+            self.write(&raw, placed);
+        }
+    }
+
+    fn write(&mut self, raw: &RawEvent, placed: Option<Placed>) {
+        let [first, second] = &raw.threads;
+        if raw.kind == kinds::FORK {
+            self.threads.forget(second.pid);
+        }
+        let tasks = [self.threads.task(first, &mut self.out), self.threads.task(second, &mut self.out)];
+        let Some(kind) = event_kind(raw, tasks, placed.as_ref()) else { return };
+        let Some(out) = &mut self.out else { return };
+        let event = Event { time: raw.time, cpu: raw.cpu, kind };
+        if let Some((_, _, reasons)) = placed.filter(|(.., reasons)| !reasons.is_empty()) {
+            out.reasons(&event, &reasons);
+        }
+        out.event(&event);
+    }
+
+    /// Writes all that is left, and ends the trace.
+    ///
+    /// # Errors
+    /// The trace cannot be written.
+    pub fn finish(mut self) -> std::io::Result<()> {
+        self.pass_on(true);
+        self.out.map_or(Ok(()), |out| out.finish())
+    }
+}
+
+/// The event of a run that this is; none: it has none, e.g. for an idle task.
+fn event_kind(raw: &RawEvent, [task, other]: [Option<TaskId>; 2], placed: Option<&Placed>) -> Option<EventKind> {
+    Some(match raw.kind {
+        kinds::SWITCH => {
+            let prev_state = match raw.value {
+                0 => SwitchState::Runnable,
+                state if state & DEAD != 0 => SwitchState::Dead,
+                _ => SwitchState::Sleeping,
+            };
+            EventKind::Switch { prev: task, prev_state, next: other, cost: 0 }
+        }
+        kinds::WAKING => EventKind::Waking { task: task?, prev: raw.value as u32, waker: other, sync: false },
+        kinds::WAKEUP | kinds::WAKEUP_NEW => EventKind::Wakeup { task: task?, target: raw.value as u32 },
+        kinds::MIGRATE => EventKind::Migrate {
+            task: task?,
+            from: (raw.value >> 32) as u32,
+            to: raw.value as u32,
+            cause: MigrateCause::Balance,
+        },
+        kinds::FORK => EventKind::Fork { parent: task, child: other? },
+        kinds::EXIT => EventKind::Exit { task: task? },
+        kinds::IDLE => EventKind::Idle { state: (raw.value != IDLE_EXIT).then_some(raw.value as u8) },
+        kinds::DECISION => {
+            let (arguments, verdict, _) = placed?;
+            let kind = match arguments.flags {
+                flags if flags & FG_WF_FORK != 0 => DecisionKind::Fork,
+                flags if flags & FG_WF_EXEC != 0 => DecisionKind::Exec,
+                _ => DecisionKind::Wake,
+            };
+            EventKind::Decision(Decision {
+                kind,
+                task: task?,
+                prev: arguments.prev as u32,
+                chosen: verdict.cpu as u32,
+                rule: verdict.rule as u16,
+                probes: verdict.counts[0],
+                group_cpus: verdict.counts[2],
+            })
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use fairground_trace::{FtraceText, Names, RuleNames};
+
+    use super::*;
+
+    /// A writer whose text the test can read afterwards.
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn thread(pid: u32, name: &str) -> RawThread {
+        let mut comm = [0; 16];
+        comm[..name.len()].copy_from_slice(name.as_bytes());
+        RawThread { pid, prio: 120, comm }
+    }
+
+    fn event(time: u64, kind: u32, value: u64, threads: [RawThread; 2]) -> RawEvent {
+        RawEvent { time, value, kind, cpu: 1, threads }
+    }
+
+    fn written(events: &[RawEvent]) -> String {
+        let shared = Shared::default();
+        let words = RuleNames::new(&[], &[]);
+        let out = FtraceText::new(shared.clone(), 2, Names::without_workload(), words, false);
+        let mut stream = Stream::new(Some(Box::new(out)));
+        events.iter().for_each(|event| stream.take(*event, None));
+        stream.finish().unwrap();
+        let text = shared.0.lock().unwrap().clone();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn events_are_written_in_the_order_of_time() {
+        let (cat, dog) = (thread(7, "cat"), thread(8, "dog"));
+        let text = written(&[
+            event(3000, kinds::SWITCH, 1, [cat, dog]),
+            event(1000, kinds::SWITCH, 0, [thread(0, "swapper"), cat]),
+            event(2000, kinds::MIGRATE, 1 << 32, [dog, dog]),
+        ]);
+        let switch = |line: &str| line.contains("sched_switch");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            switch(lines[0]) && lines[1].contains("sched_migrate_task: comm=dog pid=8 prio=120 orig_cpu=1 dest_cpu=0")
+        );
+        assert!(lines[2].starts_with("cat-7 [001] 0.000003000: sched_switch: prev_comm=cat prev_pid=7"), "{text}");
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn a_pid_that_is_used_again_is_another_task_and_a_new_name_is_not() {
+        let text = written(&[
+            event(1, kinds::FORK, 0, [thread(7, "cat"), thread(8, "cat")]),
+            event(2, kinds::WAKEUP, 0, [thread(8, "kitten"), thread(8, "kitten")]),
+            event(3, kinds::FORK, 0, [thread(7, "cat"), thread(8, "cat")]),
+            event(4, kinds::WAKEUP, 0, [thread(8, "cat"), thread(8, "cat")]),
+        ]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].contains("sched_wakeup_new: comm=kitten pid=8"), "{text}");
+        assert!(lines[3].contains("sched_wakeup_new: comm=cat pid=8"), "{text}");
+    }
+
+    #[test]
+    fn an_event_that_is_cut_short_is_none() {
+        let whole = vec![0; size(number("live_event"), Build::Small)];
+        assert!(RawEvent::read(&whole).is_some() && RawEvent::read(&whole[1..]).is_none());
+    }
+}
