@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the guest from a kernel tree, which is only read: kernel, BPF library and programs, init, device trees.
-# Usage: guest/build.sh [--live] TREE OUT		OUT is kept: a second call builds what changed
-# --live: the kernel of live.sh, with live.config
+# Usage: guest/build.sh [--live [--x86]] TREE OUT		OUT is kept: a second call builds what changed
+# --live: the kernel of live.sh, with live.config. --x86: for x86-64, with x86.config, and without what only recordings need
 #
 # Debian 12: flex bison bc libelf-dev dwarves bpftool clang-19 llvm-19 lld-19 cpio python3 device-tree-compiler
 # qemu-system-arm libc6-dev-arm64-cross libgcc-12-dev-arm64-cross. libelf and zlib for arm64 are fetched by apt into OUT.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
-live=no
+live=no x86=no
 [ "${1:-}" != --live ] || { live=yes; shift; }
+[ "${1:-}" != --x86 ] || { x86=yes; shift; }
 tree=$(cd "${1:?a kernel tree}" && pwd)
 mkdir -p "${2:?a folder to build in}"
 out=$(cd "$2" && pwd)
+arch=arm64 image=arch/arm64/boot/Image libraries=$out/arm64/usr/lib/aarch64-linux-gnu
 cross="clang-19 --target=aarch64-linux-gnu"
+if [ $x86 = yes ]; then
+	arch=x86_64 image=arch/x86/boot/bzImage libraries=/usr/lib/x86_64-linux-gnu
+	cross="clang-19 --target=x86_64-linux-gnu"
+fi
 # vmlinux.h has structs within structs by their tag alone where a kernel has (7.x).
 bpf="clang-19 -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_arm64 -Wall -Werror -fms-extensions -Wno-microsoft-anon-tag"
 
@@ -24,19 +30,20 @@ done
 
 # The same bytes, whoever builds and when.
 export KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fairground KBUILD_BUILD_HOST=guest
-kbuild() { make -s -C "$tree" O="$out/kernel" ARCH=arm64 LLVM=-19 RUSTC=false "$@"; }
+kbuild() { make -s -C "$tree" O="$out/kernel" ARCH=$arch LLVM=-19 RUSTC=false "$@"; }
 
-# The lines of kernel.config that count for the tree's release, and of live.config.
+# The lines of kernel.config that count for the tree's release, and instead of some those of live.config and x86.config.
 options() {
-	local release more=/dev/null
-	[ $live = no ] || more=$here/live.config
+	local release more=()
+	[ $live = no ] || more+=("$here/live.config")
+	[ $x86 = no ] || more+=("$here/x86.config")
 	release=$(kbuild kernelversion)
 	awk -v release="$release" '
 		function option(line) { return match(line, /CONFIG_[A-Z0-9_]+/) ? substr(line, RSTART, RLENGTH) : "" }
-		FILENAME != ARGV[1] && /^CONFIG/ { given[option($0)] }
-		{ line[NR] = $0; first[NR] = FILENAME == ARGV[1] }
-		END { for (i = 1; i <= NR; i++) if (!first[i] || !(option(line[i]) in given)) print line[i] }
-	' <(counting_options "$release") "$more"
+		/^(# )?CONFIG/ { last[option($0)] = NR }
+		{ line[NR] = $0 }
+		END { for (i = 1; i <= NR; i++) if (line[i] !~ /^(# )?CONFIG/ || last[option(line[i])] == i) print line[i] }
+	' <(counting_options "$release") "${more[@]}"
 }
 
 # counting_options RELEASE
@@ -63,8 +70,8 @@ kernel() {
 		grep -qx "$option" "$out/kernel/.config" ||
 			{ echo "guest/build.sh: this tree has not $option of guest/kernel.config" >&2; exit 1; }
 	done
-	kbuild -j"$(nproc)" Image 2>&1 | grep -v 'resolve_btfids: unresolved symbol' || true
-	cp "$out/kernel/arch/arm64/boot/Image" "$out/Image"
+	kbuild -j"$(nproc)" "${image##*/}" 2>&1 | grep -v 'resolve_btfids: unresolved symbol' || true
+	cp "$out/kernel/$image" "$out/Image"
 	kbuild kernelrelease >"$out/release"
 }
 
@@ -112,7 +119,7 @@ programs() {
 # program OPTION...: a program that a guest runs as init.
 program() {
 	$cross -O2 -Wall -Wextra -Werror -Wno-unused-function -static -fuse-ld=lld -s -I"$out/libbpf/include" "$@" \
-		"$out/libbpf/libbpf.a" -L"$out/arm64/usr/lib/aarch64-linux-gnu" -lelf -lz
+		"$out/libbpf/libbpf.a" -L"$libraries" -lelf -lz
 }
 
 # initramfs PROGRAM FILE...: what a guest has that runs PROGRAM.
@@ -142,8 +149,12 @@ recipe() {
 }
 
 kernel
-foreign_libraries
+[ $x86 = yes ] || foreign_libraries
 bpf_library
+if [ $x86 = yes ]; then
+	program "$here/commands.c" -o "$out/commands"
+	exit
+fi
 programs
 grep '^[a-z]' "$here/scenarios.txt" >"$out/scenarios"
 initramfs play "$out/watch.bpf.o" "$out/scenarios"

@@ -62,12 +62,14 @@ for one in $(find "$here/recorded" -mindepth 1 -maxdepth 1 -type d -printf '%f\n
 		continue
 	}
 	build=$folder/build-$one
-	nice "$here/build.sh" "$tree" "$build"
 	if [ $live = yes ]; then
+		build=$folder/live-$one
+		nice "$here/build.sh" --live "$tree" "$build"
 		"$here/live.sh" "$build"
 		status=0
 		continue
 	fi
+	nice "$here/build.sh" "$tree" "$build"
 	"$here/record.sh" --verdicts "$build"
 	release=$(cat "$build/release")
 	[ -d "$here/recorded/$release" ] || {

@@ -5,6 +5,7 @@
  *
  *	& PROGRAM ...	goes on without waiting for it
  *	stop SIGNAL	sends the last such program that has not been stopped a signal by its number, 0: none, and waits for it
+ *	write FILE TEXT	writes the word to the file
  *	await FILE WORD	waits until the file consists of this word, ten minutes at most
  *
  * After each program `= N` says how it ended: its exit status, or less than 0: the signal that killed it.
@@ -53,6 +54,14 @@ static int await(const char *path, const char *word)
 	return 0;
 }
 
+/* 0: it failed. */
+static int write_word(const char *path, const char *word)
+{
+	FILE *file = fopen(path, "w");
+
+	return file && (fputs(word, file) >= 0) & (fclose(file) == 0);
+}
+
 static void carry_out(char *line)
 {
 	char *words[MAX_WORDS + 1], *word;
@@ -68,6 +77,11 @@ static void carry_out(char *line)
 		return;
 	if (!strcmp(words[0], "await") && nr > 2) {
 		printf("= %d\n", !await(words[1], words[2]));
+		fflush(stdout);
+		return;
+	}
+	if (!strcmp(words[0], "write") && nr > 2) {
+		printf("= %d\n", !write_word(words[1], words[2]));
 		fflush(stdout);
 		return;
 	}

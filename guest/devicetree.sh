@@ -35,7 +35,6 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 		if (node < nr) indent(3, sprintf("numa-node-id = <%d>;", i / node))
 		indent(3, sprintf("capacity-dmips-mhz = <%d>;", clocks ? capacity[i + 1] * 1e5 / top[int(i / cluster)] : capacity[i + 1]))
 		if (clocks) with_clock(int(i / cluster))
-		if (states) indent(3, "cpu-idle-states = " idle_states() ";")
 		indent(3, sprintf("next-level-cache = <&l2_%d>;", i / cluster))
 		indent(2, "};")
 	}
@@ -47,28 +46,6 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 		indent(3, sprintf("dynamic-power-coefficient = <%d>;", coefficient[cluster + 1]))
 	}
 
-	function idle_states(   i, text) {
-		for (i = 1; i <= states; i++) text = text (i > 1 ? ", " : "") "<&idle" i ">"
-		return text
-	}
-
-	function idle(   i, figure) {
-		indent(2, "idle-states {")
-		indent(3, "entry-method = \"psci\";")
-		for (i = 1; i <= states; i++) {
-			split(state[i], figure, ":")
-			indent(3, sprintf("idle%d: state-%d {", i, i))
-			indent(4, "compatible = \"arm,idle-state\";")
-			# QEMU waits for an interrupt, whatever this says.
-			indent(4, sprintf("arm,psci-suspend-param = <%d>;", i))
-			indent(4, sprintf("entry-latency-us = <%d>;", figure[1] / 2))
-			indent(4, sprintf("exit-latency-us = <%d>;", figure[1] / 2))
-			indent(4, sprintf("min-residency-us = <%d>;", figure[2]))
-			indent(3, "};")
-		}
-		indent(2, "};")
-	}
-
 	# A clock for each cluster. It is fixed: cpufreq takes it for the one that it has asked for.
 	function operating_points(   k, n, i, point, figure) {
 		for (k = 0; k < clocks; k++) {
@@ -76,7 +53,7 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 			indent(1, sprintf("clock%d: clock-%d {", k, k))
 			indent(2, "compatible = \"fixed-clock\";")
 			indent(2, "#clock-cells = <0>;")
-			indent(2, sprintf("clock-frequency = <%d>;", top[k] * 1000000))
+			indent(2, sprintf("clock-frequency = <%d000000>;", top[k]))
 			indent(1, "};")
 			indent(1, sprintf("points%d: opp-table-%d {", k, k))
 			indent(2, "compatible = \"operating-points-v2\";")
@@ -108,7 +85,6 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 		indent(2, "#size-cells = <0>;")
 		cpu_map()
 		for (i = 0; i < nr; i++) cpu(i)
-		if (states) idle()
 		for (i = 0; i < nr; i += cluster)
 			cache("l2_" i / cluster, 2, llc > cluster ? "l3_" int(i / llc) : "")
 		if (llc > cluster)
@@ -123,7 +99,6 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 		cluster = field[3]; llc = field[4]; node = field[5]
 		clocks = split(field[6], list, "/")
 		split(field[7], coefficient, "/")
-		states = split(field[8], state, ",")
 		for (i = 1; i <= clocks; i++) {
 			points = split(list[i], point, ",")
 			top[i - 1] = point[points] + 0

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The policy schedules a guest: starts `fairground live` there, plays workloads, changes a feature, ends it in three ways. Nothing
-# may stall, and the kernel's fair class has to be in charge afterwards.
-# Usage: guest/live.sh BUILD		BUILD: what guest/build.sh wrote
+# The policy schedules two guests, one with clocks and an energy model: starts `fairground live` there, records, plays workloads, changes a
+# feature, compares two sets of features, takes a CPU away, ends it in three ways. Nothing may stall, the command's policy has to
+# decide as the kernel's did, and the kernel's fair class has to be in charge afterwards.
+# Usage: guest/live.sh BUILD		BUILD: what guest/build.sh --live wrote
 #
-# The command is built for arm64 as a static program, with libelf of BUILD. What the guest printed is in BUILD/live.log.
+# The command is built for arm64 as a static program, with libelf of BUILD. What the guests printed is in BUILD/live-MACHINE.log.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
@@ -13,7 +14,7 @@ target=aarch64-unknown-linux-gnu
 tree=$here/..
 
 fail() {
-	echo "live.sh: $(cat "$build/release"): $*; all of it is in $build/live.log" >&2
+	echo "live.sh: $(cat "$build/release"): $*; all of it is in $build/live-*.log" >&2
 	exit 1
 }
 
@@ -35,15 +36,29 @@ cross_build() {
 
 # commands RELEASE: for guest/commands.c
 commands() {
-	local start="&/fairground live start --sched fair:v$1 --hz 250" state=/sys/kernel/sched_ext/state
+	local start="&/fairground live start --sched fair:v$1 --hz 250"
+	# Of the kernel: whether a scheduler runs, and how many it has started.
+	local state=/sys/kernel/sched_ext/state starts=/sys/kernel/sched_ext/enable_seq
 	cat <<-EOF
+	/fairground live check
 	$start
 	await $state enabled
+	&/fairground live record -o /trace.txt --why
 	/fairground play sched-pipe:loops=200 --rounds 1
 	/fairground play hackbench:groups=2,loops=20,pipe --rounds 1
-	/fairground live set +asym-prev-first
+	/fairground live set +ilb-one-of
 	/fairground play schbench:runtime=1 --rounds 1
+	stop 2
+	/fairground stats latency /trace.txt
+	/fairground explain /trace.txt
+	/fairground live ab sched-pipe:loops=100 --base fair:v$1 --test fair:v$1+ilb-one-of --rounds 2
 	/fairground live status
+	write /sys/devices/system/cpu/cpu7/online 0
+	await $starts 2
+	write /sys/devices/system/cpu/cpu7/online 1
+	await $starts 3
+	await $state enabled
+	/fairground play sched-pipe:loops=200 --rounds 1
 	stop 2
 	await $state disabled
 	$start
@@ -58,6 +73,20 @@ commands() {
 	EOF
 }
 
+# boot MACHINE: what it prints goes to BUILD/live-MACHINE.log, and is judged.
+boot() {
+	local log=$build/live-$1.log ends placed
+	guest_boot "$1" "$build" live "" | tr -d '\r' >"$log" || fail "$1: the guest did not end"
+	# What was killed ends by its signal, all else with 0.
+	[ "$(grep -c '^= ' "$log")" = "$(grep -vc '^&' "$root/commands")" ] || fail "$1: not all commands ended"
+	ends=$(grep '^= ' "$log" | grep -vx '= 0' | tr '\n' ' ')
+	[ "$ends" = "= -9 " ] || fail "$1: programs ended with $ends"
+	! grep -q 'kernel ended the scheduler' "$log" || fail "$1: the kernel ended the scheduler"
+	placed=$(sed -n 's/^the command.s policy, asked again on the same state: \([0-9]*\) of \([0-9]*\) alike$/\1 \2/p' "$log" | head -n 1)
+	[ "${placed% *}" = "${placed#* }" ] && [ "${placed% *}" -gt 500 ] || fail "$1: $placed placements alike"
+	echo "$(cat "$build/release"), $1: ${placed% *} placements recorded, the command's policy decides alike; no stall; the fair class is in charge"
+}
+
 cross_build
 root=$build/live-root
 rm -rf "$root"
@@ -66,12 +95,6 @@ cp "$build/commands" "$root/init"
 cp "$build/fairground" "$root/"
 commands "$(cut -d- -f1 "$build/release")" >"$root/commands"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$build/live.gz"
-guest_boot symmetric "$build" live "" | tr -d '\r' >"$build/live.log" || fail "the guest did not end"
-
-# What was killed ends by its signal, all else with 0.
-ends=$(grep '^= ' "$build/live.log" | tr '\n' ' ' || true)
-[ "$ends" = "= 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = 0 = -9 = 0 = 0 " ] || fail "programs ended with: $ends"
-! grep -q 'kernel ended the scheduler' "$build/live.log" || fail "the kernel ended the scheduler"
-placed=$(grep -m 1 -o '^[0-9]* placements' "$build/live.log" | cut -d' ' -f1 || true)
-[ "${placed:-0}" -gt 500 ] || fail "$placed placements"
-echo "$(cat "$build/release"): $placed placements, no stall; ended three times, and the fair class is in charge"
+boot symmetric
+boot eas
+grep -q 'find_energy_efficient_cpu' "$build/live-eas.log" || fail "eas: no placement was energy-aware"

@@ -30,6 +30,15 @@ static inline __attribute__((always_inline)) void tell_utilization(struct fg_cpu
 	scx_bpf_cpuperf_set(rq->id, util);
 }
 
+TRACEPOINT(cpu_frequency) int live_cpu_frequency(unsigned long long *ctx)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	RETURN_UNLESS_RECORDED;
+	tell(LIVE_FREQUENCY, current, current, ctx[1] << 32 | (u32)ctx[0], BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 /* ---- idle states ------------------------------------------------------------------------------------------------ */
 
 global_func u32 set_idle_state(RQ, struct fg_idle_state *state state_arg, u64 now)

@@ -616,6 +616,7 @@ OP(running) int live_running(unsigned long long *ctx)
 		if (now - t->woken > c->longest_wait) {
 			c->longest_wait = now - t->woken;
 			c->longest_waiter = (u64)t->pid;
+			c->longest_until = now;
 		}
 	}
 	t->woken = 0;

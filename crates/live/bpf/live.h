@@ -66,6 +66,7 @@ struct live_run {
 #define LIVE_EXIT 7
 #define LIVE_IDLE 8 /* value: the idle state, 4294967295: the CPU leaves it */
 #define LIVE_DECISION 9 /* value: the lower half of the address of the live_decision */
+#define LIVE_FREQUENCY 10 /* value: the CPU whose clock changes << 32, and kHz */
 
 /* What recorders read from the map `events`, in the order of time on each CPU. */
 struct live_event {
@@ -112,6 +113,7 @@ struct live_cpu {
 	u64 waits; /* and how many */
 	u64 longest_wait; /* ns */
 	u64 longest_waiter; /* pid */
+	u64 longest_until; /* ns: when it ended */
 };
 
 struct live_head {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fairground_machine::CpuMask;
+
 /// The files of a kernel.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -44,6 +46,21 @@ impl Host {
             missing.push(format!("another scheduler of sched_ext runs: {other}"));
         }
         missing
+    }
+
+    /// The CPUs that are online; none: the kernel does not say.
+    pub fn online(&self) -> Option<CpuMask> {
+        CpuMask::parse_list(&self.read("/sys/devices/system/cpu/online")?).ok()
+    }
+
+    /// Whether schedutil sets the clocks of all CPUs that are online, without which placement is not energy-aware.
+    pub fn is_governed_by_schedutil(&self) -> bool {
+        let policies = fs::read_dir(self.path("/sys/devices/system/cpu/cpufreq")).into_iter().flatten().flatten();
+        let governors: Vec<Option<String>> = policies
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("policy"))
+            .map(|entry| Some(fs::read_to_string(entry.path().join("scaling_governor")).ok()?.trim().to_string()))
+            .collect();
+        !governors.is_empty() && governors.iter().all(|governor| governor.as_deref() == Some("schedutil"))
     }
 
     /// The name of the scheduler of sched_ext that runs, if one does.
@@ -95,6 +112,11 @@ mod tests {
         file(&root, "sys/kernel/sched_ext/state", "enabled\n");
         file(&root, "sys/kernel/sched_ext/root/ops", "simple\n");
         assert_eq!(host.lacking(), ["another scheduler of sched_ext runs: simple"]);
+        assert!(!host.is_governed_by_schedutil());
+        file(&root, "sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "schedutil\n");
+        assert!(host.is_governed_by_schedutil());
+        file(&root, "sys/devices/system/cpu/cpufreq/policy4/scaling_governor", "performance\n");
+        assert!(!host.is_governed_by_schedutil());
         fs::remove_dir_all(&root).unwrap();
     }
 }

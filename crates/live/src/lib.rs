@@ -64,3 +64,11 @@ pub enum LiveError {
 pub(crate) fn kernel_error(what: &str, why: impl std::fmt::Display) -> LiveError {
     LiveError::Kernel { what: what.into(), why: why.to_string() }
 }
+
+/// ns of CLOCK_MONOTONIC, which the programs read.
+pub(crate) fn now() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -15,7 +15,7 @@ use crate::arena::START;
 use crate::decision::{Arguments, Replica, Verdict};
 use crate::scheduler::{Running, EVENTS_PIN};
 use crate::stream::{kinds, Placed, RawEvent, Stream};
-use crate::{kernel_error, LiveError};
+use crate::{kernel_error, now, LiveError};
 
 /// What a recording came to.
 #[derive(Clone, Debug, Default)]
@@ -99,14 +99,6 @@ impl Drop for Recording<'_> {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// ns of CLOCK_MONOTONIC, which the programs read.
-fn now() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Reads a running scheduler's events.

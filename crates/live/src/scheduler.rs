@@ -11,7 +11,7 @@ use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, Program};
 use crate::arena::{pages, Arena, PAGE, START};
 use crate::host::Host;
 use crate::structs::MAX_CPUS;
-use crate::{kernel_error, LiveError};
+use crate::{kernel_error, now, LiveError};
 
 /// The BPF object that build.rs made of `bpf/live.bpf.c`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/live.bpf.o"));
@@ -43,6 +43,18 @@ pub struct Ended {
     pub message: String,
     /// What the kernel says of its run queues and tasks then; empty where it was not asked.
     pub dump: String,
+    /// Number that the kernel gives with it: SCX_ECODE_*.
+    pub code: u64,
+}
+
+/// SCX_ECODE_ACT_RESTART: the scheduler is to be started anew, e.g. because a CPU went online or offline.
+const RESTART: u64 = 1 << 48;
+
+impl Ended {
+    /// Whether the kernel asks for the scheduler to be started anew.
+    pub fn asks_for_restart(&self) -> bool {
+        self.code & RESTART != 0
+    }
 }
 
 /// A program as the kernel's verifier saw it.
@@ -110,6 +122,8 @@ pub struct Waits {
     pub longest_ns: u64,
     /// Process id of the task that waited so long.
     pub longest_pid: u64,
+    /// When that wait ended, ns of CLOCK_MONOTONIC.
+    pub longest_until_ns: u64,
 }
 
 impl Scheduler {
@@ -123,6 +137,14 @@ impl Scheduler {
         check_cpus(machine)?;
         let mut sandbox =
             PolicySandbox::new(machine, features, hz).map_err(|error| LiveError::Machine(error.to_string()))?;
+        if let Some(online) = Host::this().online().filter(|online| *online != machine.all_cpus()) {
+            // Where no pass was made yet, all are due now.
+            let jiffies = now() / (1_000_000_000 / u64::from(hz));
+            sandbox.set_online(machine, features, &online, online.count(), jiffies);
+        }
+        if Host::this().is_governed_by_schedutil() {
+            sandbox.start_energy_awareness(machine);
+        }
         check_room()?;
         let object = load()?;
         // SAFETY: libbpf has mapped the arena at START, where nothing was, and nothing is attached.
@@ -172,14 +194,15 @@ impl Scheduler {
     pub fn ended(&self) -> Option<Ended> {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss.ended"))?;
         let value = map.lookup(&0u32.to_ne_bytes(), libbpf_rs::MapFlags::ANY).ok()??;
-        let kind = i64::from_ne_bytes(value.get(..8)?.try_into().ok()?);
+        let number = |at: usize| Some(i64::from_ne_bytes(*value.get(at..)?.first_chunk()?));
+        let (kind, code) = (number(0)?, number(8)? as u64);
         let text = |bytes: &[u8]| {
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
             String::from_utf8_lossy(&bytes[..end]).into_owned()
         };
         let (reason, rest) = value.get(16..)?.split_at_checked(TEXTS[0])?;
         let (message, dump) = rest.split_at_checked(TEXTS[1])?;
-        (kind != 0).then(|| Ended { kind, reason: text(reason), message: text(message), dump: text(dump) })
+        (kind != 0).then(|| Ended { kind, reason: text(reason), message: text(message), dump: text(dump), code })
     }
 
     /// What it has done so far.
@@ -353,7 +376,8 @@ fn status(arena: &Arena) -> Status {
         all.waits.count += one("waits");
         all.waits.sum_ns += one("waited");
         if one("longest_wait") > all.waits.longest_ns {
-            (all.waits.longest_ns, all.waits.longest_pid) = (one("longest_wait"), one("longest_waiter"));
+            all.waits.longest_ns = one("longest_wait");
+            (all.waits.longest_pid, all.waits.longest_until_ns) = (one("longest_waiter"), one("longest_until"));
         }
     }
     all

@@ -63,6 +63,7 @@ pub mod kinds {
     pub const EXIT: u32 = 7;
     pub const IDLE: u32 = 8;
     pub const DECISION: u32 = 9;
+    pub const FREQUENCY: u32 = 10;
 }
 
 impl RawEvent {
@@ -172,7 +173,9 @@ impl<'o> Stream<'o> {
         let tasks = [self.threads.task(first, &mut self.out), self.threads.task(second, &mut self.out)];
         let Some(kind) = event_kind(raw, tasks, placed.as_ref()) else { return };
         let Some(out) = &mut self.out else { return };
-        let event = Event { time: raw.time, cpu: raw.cpu, kind };
+        // Of another CPU than the one that changes it.
+        let cpu = if raw.kind == kinds::FREQUENCY { (raw.value >> 32) as u32 } else { raw.cpu };
+        let event = Event { time: raw.time, cpu, kind };
         if let Some((_, _, reasons)) = placed.filter(|(.., reasons)| !reasons.is_empty()) {
             out.reasons(&event, &reasons);
         }
@@ -211,6 +214,7 @@ fn event_kind(raw: &RawEvent, [task, other]: [Option<TaskId>; 2], placed: Option
         kinds::FORK => EventKind::Fork { parent: task, child: other? },
         kinds::EXIT => EventKind::Exit { task: task? },
         kinds::IDLE => EventKind::Idle { state: (raw.value != IDLE_EXIT).then_some(raw.value as u8) },
+        kinds::FREQUENCY => EventKind::Frequency { khz: raw.value as u32 },
         kinds::DECISION => {
             let (arguments, verdict, _) = placed?;
             let kind = match arguments.flags {

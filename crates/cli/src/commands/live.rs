@@ -1,8 +1,10 @@
 //! `fairground live`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use fairground_lab::tables::Format;
 
 /// What to do with the scheduler in the running kernel.
 #[derive(Subcommand)]
@@ -15,6 +17,8 @@ pub enum LiveCommand {
     Status(Status),
     /// Write its events and placements to a trace, and ask the command's own policy about each placement again
     Record(Record),
+    /// Play a workload with two sets of features in turns, and compare them
+    Ab(Ab),
     /// Turn features of the scheduler that runs on and off: +asym-prev-first -misfit-unlink
     Set(Set),
 }
@@ -60,6 +64,46 @@ pub struct Record {
     seconds: Option<u64>,
 }
 
+/// Compares two sets of features on the system that runs.
+#[derive(Args)]
+pub struct Ab {
+    /// Built-in with options (sched-pipe:loops=50000,threads) or an rt-app file: what `fairground play` takes
+    workload: String,
+    /// Features of the base: fair:v6.12
+    #[arg(long, value_name = "SCHED")]
+    base: String,
+    /// Features of the test: fair:v6.12+asym-prev-first
+    #[arg(long, value_name = "SCHED")]
+    test: String,
+    /// Pairs of rounds; base and test change places from pair to pair
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    rounds: u64,
+    /// Least time of a round: the workload is played again until it has passed, and its figures are means, e.g. 10s [default: it is
+    /// played once]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    round: Option<Duration>,
+    /// Preset or file that describes this machine, by which the workload is read [default: as `machine capture` sees it]
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
+    /// own, mmtests, amd, arm, markdown, csv or json
+    #[arg(long, default_value_t = Format::Own)]
+    format: Format,
+}
+
+/// A time with a unit: 500ms, 10s, 2m; without one s.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        _ => return Err(format!("`{unit}` is no unit: expected ms, s or m")),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| "expected a number and a unit, e.g. 10s")? * scale;
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("{seconds} s is no time"))
+}
+
 /// Writes features of the scheduler that runs.
 #[derive(Args)]
 pub struct Set {
@@ -68,6 +112,8 @@ pub struct Set {
     changes: Vec<String>,
 }
 
+#[cfg(feature = "live")]
+mod ab;
 #[cfg(feature = "live")]
 mod built;
 #[cfg(feature = "live")]
@@ -93,5 +139,20 @@ mod absent {
         pub fn run(self) -> Result<End, Failure> {
             Err(Absent.into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_unit() {
+        assert_eq!(parse_duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(parse_duration("2"), Ok(Duration::from_secs(2)));
+        assert_eq!(parse_duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert!(parse_duration("10h").unwrap_err().contains("expected ms, s or m"));
+        assert!(parse_duration("s").is_err() && parse_duration("1e999").is_err());
     }
 }

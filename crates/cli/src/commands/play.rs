@@ -77,6 +77,11 @@ impl Executor {
             Executor::Tool(workload, ..) => workload,
         }
     }
+
+    fn figures(&self, round: &Round) -> Vec<MetricValue> {
+        let has_own = !matches!(self, Executor::Tool(_, Original { figure: None, .. }, _));
+        figures(self.workload(), has_own, round)
+    }
 }
 
 /// Executes a workload for real on this machine; prints what it measures.
@@ -246,16 +251,16 @@ pub fn fastest(machine: &Machine, cpus: &CpuMask) -> CpuId {
     best
 }
 
-fn default_timeout(workload: &Workload) -> u64 {
+pub(super) fn default_timeout(workload: &Workload) -> u64 {
     let duration = workload.duration_ns.map_or(0, |ns| ns.div_ceil(1_000_000_000) + BEYOND_DURATION_S);
     duration.max(TIMEOUT_S)
 }
 
 /// The figures of a round: the workload's own if it is complete and they are known, then what the system counts.
-fn figures(executor: &Executor, round: &Round) -> Vec<MetricValue> {
+pub(super) fn figures(workload: &Workload, has_own: bool, round: &Round) -> Vec<MetricValue> {
     let mut figures = Vec::new();
-    if round.ended == Ended::Complete && !matches!(executor, Executor::Tool(_, Original { figure: None, .. }, _)) {
-        figures = own_metric_values(executor.workload(), &round.metrics);
+    if round.ended == Ended::Complete && has_own {
+        figures = own_metric_values(workload, &round.metrics);
         let counted = round.metrics.migrations_per_op.is_some();
         figures.retain(|figure| counted || figure.metric.name != "migrations_per_op");
     }
@@ -316,7 +321,7 @@ impl Report<'_> {
     fn rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut index: BTreeMap<String, usize> = BTreeMap::new();
-        for MetricValue { metric, value } in self.rounds.iter().flat_map(|r| figures(self.executor, r)) {
+        for MetricValue { metric, value } in self.rounds.iter().flat_map(|r| self.executor.figures(r)) {
             let at = *index.entry(metric.name.clone()).or_insert_with(|| {
                 rows.push(Row { metric, values: Vec::new() });
                 rows.len() - 1
@@ -437,7 +442,7 @@ impl Report<'_> {
     }
 
     fn round(&self, round: &Round) -> Value {
-        let values = figures(self.executor, round).into_iter().map(|f| (f.metric.name, json!(f.value)));
+        let values = self.executor.figures(round).into_iter().map(|f| (f.metric.name, json!(f.value)));
         json!({
             "seed": matches!(self.executor, Executor::Player(_)).then_some(round.seed),
             "ended": match round.ended {

@@ -98,10 +98,14 @@ impl PolicySandbox {
         rebuilds
     }
 
-    /// schedutil sets all clocks from now on: builds energy models, and performance domains where wakeups may be
-    /// energy-aware.
-    pub fn start_governor(&mut self, machine: &Machine) {
+    /// Builds energy models, and performance domains where wakeups may be energy-aware if schedutil sets all clocks.
+    pub fn start_energy_awareness(&mut self, machine: &Machine) {
         self.queues.world.start_energy_awareness(machine, &self.topology);
+    }
+
+    /// The same, and schedutil sets all clocks from now on.
+    pub fn start_governor(&mut self, machine: &Machine) {
+        self.start_energy_awareness(machine);
         self.queues.world.start_governor(machine);
     }
 

@@ -8,6 +8,7 @@ use fairground_fair::{features, pick_rules, rules, Features};
 use fairground_host::Host;
 use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified};
 use fairground_machine::{capture, CaptureOptions, Machine, MachineSpec};
+use fairground_run::experiment::Stop;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -26,7 +27,7 @@ struct NoHz;
 /// The policy is not named.
 #[derive(Debug, Error, Diagnostic)]
 #[error("--sched {0}: expected fair:RELEASE with features, e.g. fair:v6.12+asym-prev-first")]
-struct NotFair(String);
+pub(super) struct NotFair(pub(super) String);
 
 /// A feature that cannot be changed while the scheduler runs.
 #[derive(Debug, Error, Diagnostic)]
@@ -64,6 +65,7 @@ impl LiveCommand {
                 Ok(End::Done)
             }
             LiveCommand::Record(record) => record.run(),
+            LiveCommand::Ab(ab) => ab.run(),
             LiveCommand::Set(set) => set.run(),
         }
     }
@@ -78,49 +80,84 @@ impl Start {
         let hz = self.hz.or_else(|| host.hz()).ok_or(NoHz)?;
         features.notes().iter().for_each(|note| complain(&format!("note: {note}")));
         let stop = stoppable()?;
-        let scheduler = Scheduler::start(&machine, &features, hz)?;
-        if scheduler.ended().is_none() {
-            complain(&format!("fairground schedules this machine by {}", self.sched));
-        }
-        if !scheduler.is_pinned() {
-            complain("note: /sys/fs/bpf is not mounted: `fairground live status` and `set` will not find it");
-        }
         let begin = Instant::now();
         let goes_on =
             || !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s));
-        while goes_on() && scheduler.ended().is_none() {
-            std::thread::sleep(Duration::from_millis(100));
+        loop {
+            let scheduler = Scheduler::start(&machine, &features, hz)?;
+            if scheduler.ended().is_none() {
+                complain(&format!("fairground schedules this machine by {}", self.sched));
+            }
+            if !scheduler.is_pinned() {
+                complain("note: /sys/fs/bpf is not mounted: `fairground live status` and `set` will not find it");
+            }
+            while goes_on() && scheduler.ended().is_none() {
+                std::thread::sleep(POLL);
+            }
+            let ended = scheduler.ended();
+            let status = scheduler.status();
+            drop(scheduler);
+            print(&report(&status))?;
+            match ended {
+                None => return Ok(End::Done),
+                Some(ended) if ended.asks_for_restart() => {
+                    complain(&format!("{}: starting anew; what was counted begins at 0", ended.reason));
+                    wait_for_end(&stop)?;
+                }
+                Some(ended) => {
+                    print(&format!("\n{}\n", ended.dump))?;
+                    return Err(run_failed(format!(
+                        "the kernel ended the scheduler, and its fair class is in charge again: {} ({}) {}",
+                        ended.reason, ended.kind, ended.message
+                    )));
+                }
+            }
         }
-        if let Some(ended) = scheduler.ended() {
-            print(&format!("{}\n{}", report(&scheduler.status()), ended.dump))?;
-            return Err(run_failed(format!(
-                "the kernel ended the scheduler, and its fair class is in charge again: {} ({}) {}",
-                ended.reason, ended.kind, ended.message
-            )));
-        }
-        let status = scheduler.status();
-        drop(scheduler);
-        print(&report(&status))?;
-        Ok(End::Done)
     }
+}
+
+/// How often the kernel is asked how the scheduler is.
+const POLL: Duration = Duration::from_millis(100);
+/// How long the kernel may take to end a scheduler.
+const END_LIMIT: Duration = Duration::from_secs(30);
+
+/// Waits until the kernel has ended its scheduler.
+fn wait_for_end(stop: &Stop) -> Result<(), Failure> {
+    let begin = Instant::now();
+    while fairground_live::Host::this().other_scheduler().is_some() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::Interrupted("interrupted while the scheduler was to be started anew".into()));
+        }
+        if begin.elapsed() > END_LIMIT {
+            return Err(run_failed("the kernel does not come to an end of the scheduler"));
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(())
 }
 
 impl Set {
     fn run(self) -> Result<End, Failure> {
         let running = Running::open()?;
         let values = in_force(&running);
-        let changed = values.clone().and(&self.changes.concat())?;
-        let ids = changed.differing(&values);
-        for id in &ids {
-            let name = features()[*id].name;
-            if FIXED.contains(&name) {
-                return Err(Fixed(name).into());
-            }
-        }
-        for id in ids {
-            running.set_feature(id, changed.get(id));
-        }
+        switch(&running, &values.clone().and(&self.changes.concat())?)?;
         Ok(End::Done)
+    }
+}
+
+/// Puts other features in force. Refuses if one of them cannot change while the scheduler runs, and changes nothing then.
+pub(super) fn switch(running: &Running, features: &Features) -> Result<(), Failure> {
+    let ids = changeable(running, features)?;
+    ids.into_iter().for_each(|id| running.set_feature(id, features.get(id)));
+    Ok(())
+}
+
+/// The features that differ from those in force, all of which can change while the scheduler runs.
+pub(super) fn changeable(running: &Running, wanted: &Features) -> Result<Vec<usize>, Failure> {
+    let ids = wanted.differing(&in_force(running));
+    match ids.iter().map(|id| features()[*id].name).find(|name| FIXED.contains(name)) {
+        Some(name) => Err(Fixed(name).into()),
+        None => Ok(ids),
     }
 }
 
@@ -156,12 +193,13 @@ fn report(status: &Counters) -> String {
     let waits = status.waits;
     let mean = if waits.count > 0 { waits.sum_ns as f64 / waits.count as f64 / 1e3 } else { 0.0 };
     text += &format!(
-        "{placed} placements, {} migrations, {} switches, {} ticks\nfrom wakeup to CPU: mean {mean:.1} us, longest {:.1} us (pid {}), {} wakeups\n",
+        "{placed} placements, {} migrations, {} switches, {} ticks\nfrom wakeup to CPU: mean {mean:.1} us, longest {:.1} us (pid {}, until {:.6} s), {} wakeups\n",
         status.migrations,
         status.switches,
         status.ticks,
         waits.longest_ns as f64 / 1e3,
         waits.longest_pid,
+        waits.longest_until_ns as f64 / 1e9,
         waits.count
     );
     for (title, counts, rules) in [("placements", &status.placed, rules()), ("picks", &status.picked, pick_rules())] {

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The policy schedules an x86-64 guest that changes all the time: forks and exits, affinity, cpusets, CPUs that go offline and come
+# back, RT tasks, weights. The kernel may not end the scheduler for a fault, and no task may stop to run. Then a hundred starts, and
+# fifty ends by SIGKILL.
+# Usage: guest/soak.sh BUILD PROGRAM [MINUTES]		BUILD: what guest/build.sh --live --x86 wrote; PROGRAM: the command, static
+#
+# On KVM if /dev/kvm is there, in real time. It needs busybox-static. What the guest printed is in BUILD/soak.log.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?what guest/build.sh wrote}" && pwd)
+program=$(realpath "${2:?the command as a static program}")
+minutes=${3:-30}
+
+fail() {
+	echo "soak.sh: $(cat "$build/release"): $*; all of it is in $build/soak.log" >&2
+	exit 1
+}
+
+# What the guest does: sh of busybox.
+script() {
+	cat <<-'EOF'
+	#!/bin/sh
+	export PATH=/bin
+	/bin/busybox --install -s /bin
+	mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
+	mount -t bpf bpf /sys/fs/bpf; mount -t cgroup2 cgroup /sys/fs/cgroup
+	export HOME=/tmp
+	state() { cat /sys/kernel/sched_ext/state; }
+	await() { local i=0; while [ "$(state)" != "$1" ]; do i=$((i + 1)); [ $i -lt 300 ] || { echo "FAIL: not $1"; return 1; }; usleep 100000; done; }
+	start() { /fairground live start --sched $SCHED --hz 250 2>>/tmp/err >>/tmp/out & pid=$!; }
+	hog() { while :; do :; done; }
+	ran() { set -- $(cat /proc/$1/stat); echo $((${14} + ${15})); }
+
+	start; soak=$pid
+	await enabled || poweroff -f
+	for i in 1 2 3 4; do hog & hogs="$hogs $!"; done
+	echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir /sys/fs/cgroup/some
+	end=$(($(date +%s) + MINUTES * 60)) rounds=0
+	while [ $(date +%s) -lt $end ]; do
+		rounds=$((rounds + 1))
+		for i in 1 2 3 4 5 6 7 8 9 10; do true & done
+		sh -c 'for i in 1 2 3 4 5; do sh -c "usleep 1000"; done' &
+		for hog in $hogs; do
+			before=$(ran $hog)
+			case $((rounds % 5)) in
+			0) taskset -p $((1 << (rounds % 8))) $hog >/dev/null ;;
+			1) taskset -p ff $hog >/dev/null ;;
+			2) renice -n $((rounds % 20 - 10)) -p $hog >/dev/null ;;
+			3) echo $hog >/sys/fs/cgroup/some/cgroup.procs ;;
+			4) echo $hog >/sys/fs/cgroup/cgroup.procs ;;
+			esac
+		done
+		echo $((rounds % 4))-$((rounds % 4 + 3)) >/sys/fs/cgroup/some/cpuset.cpus
+		[ $((rounds % 7)) != 0 ] || { chrt -f 10 timeout 1 sh -c 'while :; do :; done' & }
+		[ $((rounds % 3)) != 0 ] || chrt -b 0 sh -c 'i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); done' &
+		if [ $((rounds % 20)) = 0 ]; then
+			cpu=$((1 + rounds / 20 % 7))
+			echo 0 >/sys/devices/system/cpu/cpu$cpu/online
+			sleep 1
+			echo 1 >/sys/devices/system/cpu/cpu$cpu/online
+			await enabled || break
+		fi
+		usleep 300000
+		[ $((rounds % 50)) != 0 ] || for hog in $hogs; do taskset -p ff $hog >/dev/null; renice -n 0 -p $hog >/dev/null
+			before=$(ran $hog); sleep 3; [ $(ran $hog) -gt $before ] || echo "FAIL: $hog does not run"; done
+		kill -0 $soak 2>/dev/null || { echo "FAIL: the command has ended"; break; }
+	done
+	/fairground live status
+	kill -INT $soak; wait $soak; echo "rounds $rounds, ended with $?"
+	await disabled
+	kill $hogs
+	grep -c 'starting anew' /tmp/err | sed 's/^/starts after hotplug: /'
+	grep -v -e 'starting anew' -e '^fairground schedules' -e '^note:' /tmp/err
+
+	good=0
+	for i in $(seq 100); do
+		start
+		await enabled && kill -INT $pid && wait $pid && await disabled && good=$((good + 1))
+	done 2>/dev/null
+	echo "starts $good"
+	good=0
+	for i in $(seq 50); do
+		start
+		await enabled && { kill -KILL $pid; wait $pid; await disabled; } && true && good=$((good + 1))
+	done 2>/dev/null
+	echo "kills $good"
+	sync; poweroff -f
+	EOF
+}
+
+[ -x /bin/busybox ] || fail "there is no /bin/busybox (Debian package busybox-static)"
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+mkdir -p "$root"/{bin,proc,sys,dev,tmp}
+cp /bin/busybox "$root/bin/"
+ln -s busybox "$root/bin/sh"
+cp "$program" "$root/fairground"
+{ script | sed "s/MINUTES \* 60/$minutes * 60/; s/\$SCHED/fair:v$(cut -d- -f1 "$build/release")/"; } >"$root/init"
+chmod +x "$root/init"
+(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet | gzip -n1) >"$build/soak.gz"
+accel=tcg
+[ ! -w /dev/kvm ] || accel=kvm
+timeout -k 5 $((minutes * 60 + 1800)) qemu-system-x86_64 -M pc -accel $accel -cpu max -smp 8 -m 2048 -nodefaults -no-reboot -nographic \
+	-serial stdio -monitor none -kernel "$build/Image" -initrd "$build/soak.gz" \
+	-append "console=ttyS0 quiet panic=-1" </dev/null | tr -d '\r' >"$build/soak.log" || fail "the guest did not end"
+! grep -q FAIL "$build/soak.log" || fail "$(grep -m 1 FAIL "$build/soak.log")"
+for wanted in "starts 100" "kills 50"; do grep -qx "$wanted" "$build/soak.log" || fail "not \"$wanted\""; done
+grep -E '^(rounds|starts|kills)' "$build/soak.log"
