@@ -58,8 +58,12 @@ static int await(const char *path, const char *word)
 static int write_word(const char *path, const char *word)
 {
 	FILE *file = fopen(path, "w");
+	int put;
 
-	return file && (fputs(word, file) >= 0) & (fclose(file) == 0);
+	if (!file)
+		return 0;
+	put = fputs(word, file) >= 0;
+	return fclose(file) == 0 && put;
 }
 
 static void carry_out(char *line)

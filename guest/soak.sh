@@ -102,7 +102,7 @@ chmod +x "$root/init"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet | gzip -n1) >"$build/soak.gz"
 accel=tcg
 [ ! -w /dev/kvm ] || accel=kvm
-timeout -k 5 $((minutes * 60 + 1800)) qemu-system-x86_64 -M pc -accel $accel -cpu max -smp 8 -m 2048 -nodefaults -no-reboot -nographic \
+timeout -k 5 $((minutes * 60 + 1800)) qemu-system-x86_64 -M pc -accel $accel -cpu max,-arch-capabilities -smp 8 -m 2048 -nodefaults -no-reboot -nographic \
 	-serial stdio -monitor none -kernel "$build/Image" -initrd "$build/soak.gz" \
 	-append "console=ttyS0 quiet panic=-1" </dev/null | tr -d '\r' >"$build/soak.log" || fail "the guest did not end"
 ! grep -q FAIL "$build/soak.log" || fail "$(grep -m 1 FAIL "$build/soak.log")"

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fairground_fair::ffi::FgWhy;
 use fairground_fair::reasons;
 use fairground_trace::Export;
-use libbpf_rs::{MapHandle, RingBufferBuilder};
+use libbpf_rs::{ErrorKind, MapHandle, RingBufferBuilder};
 
 use crate::arena::START;
 use crate::decision::{Arguments, Replica, Verdict};
@@ -142,7 +142,11 @@ pub fn record<'o>(
         .map_err(failed)?;
     let ring = builder.build().map_err(failed)?;
     while goes_on() {
-        ring.poll(Duration::from_millis(10)).map_err(failed)?;
+        match ring.poll(Duration::from_millis(10)) {
+            // By a signal, after which `goes_on` may say no.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            polled => polled.map_err(failed)?,
+        }
         recorder.borrow_mut().stream.pass_on(false);
     }
     recording.stop();

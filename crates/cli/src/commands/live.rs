@@ -45,7 +45,11 @@ pub struct Check {}
 
 /// Reads the counters of the scheduler that runs.
 #[derive(Args)]
-pub struct Status {}
+pub struct Status {
+    /// Print them again after this time, until the command is interrupted; on a terminal in place, e.g. 1s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    watch: Option<Duration>,
+}
 
 /// Records the scheduler that runs.
 #[derive(Args)]

@@ -1,5 +1,6 @@
 //! `fairground live` where the command was built with it.
 
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::record::in_force;
-use super::{LiveCommand, Set, Start};
+use super::{LiveCommand, Set, Start, Status};
 use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, print};
 use crate::restore::stoppable;
@@ -60,10 +61,7 @@ impl LiveCommand {
         match self {
             LiveCommand::Start(start) => start.run(),
             LiveCommand::Check(_) => check(),
-            LiveCommand::Status(_) => {
-                print(&report(&Running::open()?.status()))?;
-                Ok(End::Done)
-            }
+            LiveCommand::Status(status) => status.run(),
             LiveCommand::Record(record) => record.run(),
             LiveCommand::Ab(ab) => ab.run(),
             LiveCommand::Set(set) => set.run(),
@@ -134,6 +132,33 @@ fn wait_for_end(stop: &Stop) -> Result<(), Failure> {
         std::thread::sleep(POLL);
     }
     Ok(())
+}
+
+impl Status {
+    fn run(self) -> Result<End, Failure> {
+        let running = Running::open()?;
+        let Some(every) = self.watch.map(|every| every.max(POLL)) else {
+            print(&report(&running.status()))?;
+            return Ok(End::Done);
+        };
+        let stop = stoppable()?;
+        let is_terminal = std::io::stdout().is_terminal();
+        while !stop.load(Ordering::Relaxed) {
+            if is_terminal {
+                // Erases the screen and goes to its corner. If that fails, so does what follows.
+                let _ = std::io::stdout().write_all(b"\x1b[2J\x1b[H");
+            }
+            print(&report(&running.status()))?;
+            let shown = Instant::now();
+            while shown.elapsed() < every && !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(POLL);
+            }
+            if fairground_live::Host::this().other_scheduler().is_none() {
+                return Err(run_failed("the scheduler has ended"));
+            }
+        }
+        Ok(End::Done)
+    }
 }
 
 impl Set {
