@@ -115,6 +115,7 @@ struct bpf_spin_lock {
 static unsigned long long (*bpf_ktime_get_ns)(void) = (void *)5;
 static unsigned int (*bpf_get_prandom_u32)(void) = (void *)7;
 static unsigned int (*bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*bpf_probe_read_kernel)(void *dst, u32 size, const void *from) = (void *)113;
 static long (*bpf_probe_read_kernel_str)(void *dst, u32 size, const void *from) = (void *)115;
 static long (*bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static long (*bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;

@@ -194,7 +194,7 @@ static inline struct fg_task *leftmost(struct fg_cpu *rq)
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
 /* The clamp of a struct uclamp_se: its first 11 bits since v5.3. */
-#define CLAMP(se) ((u32)(*(u32 *)((char *)(se) + __builtin_preserve_field_info((se)->value, 0)) & 0x7ff))
+#define CLAMP(se) ((se) & 0x7ff)
 
 /* The attributes of p as the kernel has them now. */
 static inline void read_attributes(struct live_task *t, struct task_struct *p)
@@ -214,8 +214,12 @@ static inline void read_attributes(struct live_task *t, struct task_struct *p)
 	t->fg.uclamp_req_min = 0;
 	t->fg.uclamp_req_max = FG_CAPACITY_SCALE;
 	if (HAS_MEMBER(p->uclamp_req)) {
-		t->fg.uclamp_req_min = CLAMP(&p->uclamp_req[0]);
-		t->fg.uclamp_req_max = CLAMP(&p->uclamp_req[1]);
+		u32 clamps[2];
+
+		/* 7.3's verifier does not follow a pointer into this array. */
+		bpf_probe_read_kernel(clamps, sizeof(clamps), &p->uclamp_req);
+		t->fg.uclamp_req_min = CLAMP(clamps[0]);
+		t->fg.uclamp_req_max = CLAMP(clamps[1]);
 	}
 }
 
@@ -712,13 +716,20 @@ OP(yield) int live_yield(unsigned long long *ctx)
 OP(update_idle) int live_update_idle(unsigned long long *ctx)
 {
 	struct fg_cpu *rq = cpu_rq(head()->sys, (u32)ctx[0]);
+	struct live_cpu *c = &head()->cpus[(u32)ctx[0]];
 
 	USES_ARENA;
 	update_clock(rq, bpf_ktime_get_ns());
-	if (ctx[1])
-		enter_idle(rq);
-	else
+	if (!ctx[1]) {
 		leave_idle(rq);
+		return 0;
+	}
+	enter_idle(rq);
+	/* What the dispatch had taken could not run here after all: the queue gets another look, or its tasks would wait for ever. */
+	if (rq->h_nr_running) {
+		c->idled_early++;
+		scx_bpf_kick_cpu((s32)ctx[0], 0);
+	}
 	return 0;
 }
 

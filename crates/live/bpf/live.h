@@ -100,6 +100,7 @@ struct live_cpu {
 	struct live_decision *recorded; /* the placement that it makes, null: it is not recorded */
 	u64 lost_decisions; /* placements that found no free slot */
 	u64 lost_events; /* that found no room in `events` */
+	u64 idled_early; /* how often the CPU went idle with tasks in its queue, and was sent back to them */
 	u32 told_util; /* what schedutil was last told */
 	u32 nr_idle_states; /* 0: the CPU has no cpuidle */
 	struct fg_idle_state idle_states[LIVE_IDLE_STATES]; /* by number */

@@ -241,6 +241,12 @@ fn report(status: &Counters) -> String {
             text += &format!("{n:>10} {:>5.1} %  {function}: {label}\n", n as f64 * 100.0 / all as f64);
         }
     }
+    if status.idled_early > 0 {
+        text += &format!(
+            "\n{} times a CPU went idle with tasks in its queue, and was sent back to them\n",
+            status.idled_early
+        );
+    }
     if status.unknown > 0 || status.refused > 0 {
         text += &format!("\n{} calls for unknown tasks, {} tasks refused\n", status.unknown, status.refused);
     }
