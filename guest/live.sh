@@ -5,6 +5,9 @@
 # decide as the kernel's did, and the kernel's fair class has to be in charge afterwards.
 # Usage: guest/live.sh BUILD		BUILD: what guest/build.sh --live wrote
 #
+# While a program computes, QEMU 7.2 with -icount may leave another CPU without a turn for seconds. What computes for long comes
+# after the scheduler's end: the kernel's watchdog would take that for a stall.
+#
 # The command is built for arm64 as a static program, with libelf of BUILD. What the guests printed is in BUILD/live-MACHINE.log.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -49,8 +52,6 @@ commands() {
 	/fairground live set +ilb-one-of
 	/fairground play schbench:runtime=1 --rounds 1
 	stop 2
-	/fairground stats latency /trace.txt
-	/fairground explain /trace.txt
 	/fairground live ab sched-pipe:loops=100 --base fair:v$1 --test fair:v$1+ilb-one-of --rounds 2
 	/fairground live status
 	write /sys/devices/system/cpu/cpu7/online 0
@@ -70,6 +71,8 @@ commands() {
 	stop 9
 	await $state disabled
 	/fairground play sched-pipe:loops=200 --rounds 1
+	/fairground stats latency /trace.txt
+	/fairground explain /trace.txt
 	EOF
 }
 
