@@ -27,7 +27,7 @@ script() {
 	mount -t bpf bpf /sys/fs/bpf; mount -t cgroup2 cgroup /sys/fs/cgroup
 	export HOME=/tmp
 	state() { cat /sys/kernel/sched_ext/state; }
-	await() { local i=0; while [ "$(state)" != "$1" ]; do i=$((i + 1)); [ $i -lt 300 ] || { echo "FAIL: not $1"; return 1; }; usleep 100000; done; }
+	await() { local i=0; while [ "$(state)" != "$1" ]; do i=$((i + 1)); [ $i -lt 3000 ] || { echo "FAIL: not $1"; return 1; }; usleep 100000; done; }
 	start() { /fairground live start --sched $SCHED --hz 250 2>>/tmp/err >>/tmp/out & pid=$!; }
 	hog() { while :; do :; done; }
 	ran() { set -- $(cat /proc/$1/stat); echo $((${14} + ${15})); }
