@@ -23,6 +23,9 @@ const SCHEMA: &str = "fairground-kernels-1";
 #[derive(Subcommand)]
 pub enum KernelCommand {
     /// Build the scheduler of a kernel's source tree; does nothing if it is built and the tree unchanged
+    ///
+    /// A tree runs with your rights: its makefiles and scripts during the build, its code in each run. Build only trees and
+    /// patches that you trust.
     Build(Build),
     /// List the kernels that are built, with their options and whether their trees have changed since
     List {

@@ -20,6 +20,13 @@ fn refuses(cache: &Path, words: &[&str], part: &str) {
 }
 
 #[test]
+fn the_help_of_build_says_whose_rights_a_tree_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = kernel(dir.path(), &["build", "--help"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("A tree runs with your rights"), "{help}");
+}
+
+#[test]
 fn a_cache_that_is_not_there_yet_lists_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("none");
