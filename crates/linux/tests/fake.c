@@ -4,7 +4,8 @@
  * and tells in its log, at level 4, what it was told.
  *
  * Threads of these names make it misbehave when they are born: warn, bug, panic, lock, stub, softirq (raised on another
- * CPU), cpu (placed on one that does not exist),
+ * CPU), cpu (placed on one that does not exist), null-... and wild-... (a callback gets a null pointer, or a struct that names
+ * a CPU or task that does not exist), frames (a fault without the frames that it announces),
  * again (the same line twice in the log), lost (read elsewhere than it was told).
  */
 #include <stdio.h>
@@ -133,6 +134,55 @@ static void place(s32 this_cpu, s32 task, s32 kind)
 	host->ipi(host->self, d.chosen, KS_IPI_RESCHED);
 }
 
+/* Callbacks with what they must not get. */
+static void misreport(const char *comm)
+{
+	struct ks_placement waker = { .kind = KS_FORK, .this_cpu = 1000, .current = KS_NONE };
+	struct ks_placement current_task = { .kind = KS_FORK, .current = 1000 };
+	struct ks_found found = { .group = 0, .src = 1000 };
+	struct ks_walk walk = { .cpu = 1000 };
+	struct ks_step step = { .task = 1000 }, step_cpu = { .cpu = 1000, .task = KS_NONE };
+	struct fg_avg avg = { 0 };
+	struct ks_pelt pelt = { .function = "f", .before = &avg }, nameless = { .before = &avg, .after = &avg };
+
+	if (!strcmp(comm, "null-placed"))
+		host->placed(host->self, NULL);
+	if (!strcmp(comm, "null-placing"))
+		host->placing(host->self, NULL);
+	if (!strcmp(comm, "null-pelt"))
+		host->pelt(host->self, NULL);
+	if (!strcmp(comm, "null-after"))
+		host->pelt(host->self, &pelt);
+	if (!strcmp(comm, "null-function"))
+		host->pelt(host->self, &nameless);
+	if (!strcmp(comm, "null-balanced"))
+		host->balanced(host->self, NULL);
+	if (!strcmp(comm, "null-found"))
+		host->found(host->self, NULL);
+	if (!strcmp(comm, "null-walked"))
+		host->walked(host->self, NULL);
+	if (!strcmp(comm, "null-stepped"))
+		host->stepped(host->self, NULL);
+	if (!strcmp(comm, "wild-waker"))
+		host->placing(host->self, &waker);
+	if (!strcmp(comm, "wild-current"))
+		host->placing(host->self, &current_task);
+	if (!strcmp(comm, "wild-found"))
+		host->found(host->self, &found);
+	if (!strcmp(comm, "wild-walked"))
+		host->walked(host->self, &walk);
+	if (!strcmp(comm, "wild-stepping"))
+		host->stepping(host->self, &step);
+	if (!strcmp(comm, "wild-stepped"))
+		host->stepped(host->self, &step_cpu);
+	if (!strcmp(comm, "wild-picking"))
+		host->picking(host->self, 0, -5, 0);
+	if (!strcmp(comm, "wild-picked"))
+		host->picked(host->self, 0, 1000);
+	if (!strcmp(comm, "frames"))
+		host->fault(host->self, KS_FAULT_BUG, "no frames", NULL, 4);
+}
+
 static void misbehave(const char *comm, s32 cpu, s32 task)
 {
 	struct ks_placement nowhere = { .kind = KS_FORK, .task = 0, .prev = 0, .chosen = 1000 };
@@ -159,6 +209,7 @@ static void misbehave(const char *comm, s32 cpu, s32 task)
 		say(4, 0, "said once at 0x7f2720070440, flags 0x1317");
 		say(4, 0, "said once at 0x7f2720070440, flags 0x1317");
 	}
+	misreport(comm);
 	tasks[task].lost = !strcmp(comm, "lost");
 }
 

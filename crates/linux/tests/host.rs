@@ -270,11 +270,22 @@ fn warnings_of_the_log_are_kept_once_and_without_addresses() {
     });
 }
 
+/// Has every callback called, and looks at nothing.
+struct WatchesAll;
+
+impl KernelObserver for WatchesAll {
+    fn interests(&self) -> Interests {
+        Interests { placements: true, picks: true, steps: true, pelt: true, balance: true, frequencies: true }
+    }
+}
+
 #[test]
 fn a_warning_or_fault_of_the_kernel_ends_the_process_with_its_reason() {
     let test = "a_warning_or_fault_of_the_kernel_ends_the_process_with_its_reason";
     if let Ok(who) = std::env::var("FAIRGROUND_HOST_TEST_WHO") {
-        let _ = run(workload(vec![], vec![works(&who, MS)]));
+        let mut sched = Linux::new(load(&[]).unwrap(), die).unwrap();
+        sched.watch(Box::new(WatchesAll));
+        let _ = run_on(machine(2, 1), sched, workload(vec![], vec![works(&who, MS)]), Config::default(), &mut []);
         return;
     }
     let cases = [
@@ -287,6 +298,24 @@ fn a_warning_or_fault_of_the_kernel_ends_the_process_with_its_reason() {
         ("garbage", "the kernel panics: a\\x9b\\x1b[31mé"),
         ("softirq", "CPU 0 raises a softirq on CPU 1"),
         ("cpu", "the kernel's code names CPU 1000, which does not exist"),
+        ("null-placed", "the kernel's code passes no placement: its pointer is null or not aligned"),
+        ("null-placing", "the kernel's code passes no placement: its pointer is null or not aligned"),
+        ("null-pelt", "the kernel's code passes no PELT update: its pointer is null or not aligned"),
+        ("null-after", "the kernel's code passes no signal after a PELT update: its pointer is null or not aligned"),
+        ("null-function", "the kernel's code passes no name of a function: its pointer is null or not aligned"),
+        ("null-balanced", "the kernel's code passes no balance pass: its pointer is null or not aligned"),
+        ("null-found", "the kernel's code passes no busiest queue: its pointer is null or not aligned"),
+        ("null-walked", "the kernel's code passes no walk: its pointer is null or not aligned"),
+        ("null-stepped", "the kernel's code passes no step: its pointer is null or not aligned"),
+        ("wild-waker", "the kernel's code names CPU 1000, which does not exist"),
+        ("wild-current", "the kernel's code names task 1000, which was never born"),
+        ("wild-found", "the kernel's code names CPU 1000, which does not exist"),
+        ("wild-walked", "the kernel's code names CPU 1000, which does not exist"),
+        ("wild-stepping", "the kernel's code names task 1000, which was never born"),
+        ("wild-stepped", "the kernel's code names CPU 1000, which does not exist"),
+        ("wild-picking", "the kernel's code names task group -5, which does not exist"),
+        ("wild-picked", "the kernel's code names task 1000, which was never born"),
+        ("frames", "the kernel hits BUG: no frames"),
     ];
     for (who, reason) in cases {
         let mut child = Command::new(std::env::current_exe().unwrap());

@@ -230,7 +230,49 @@ impl CallbackContext {
             KS_EXEC => DecisionKind::Exec,
             kind => self.die(&format!("the kernel places a task for reason {kind}, which does not exist")),
         };
+        self.cpu(p.this_cpu);
+        self.task_or_none(p.current);
         (kind, self.task(p.task), self.cpu(p.prev))
+    }
+
+    /// What a pointer of the kernel's code points at, for the time of the call. Of the pointers that it must not pass, the
+    /// null pointer and one that is not aligned can be told; both end the process with a reason.
+    ///
+    /// # Safety
+    /// Any other pointer is as ks.h describes it.
+    unsafe fn pointed<'a, T>(&self, pointer: *const T, what: &str) -> &'a T {
+        if pointer.is_null() || !pointer.is_aligned() {
+            self.die(&format!("the kernel's code passes no {what}: its pointer is null or not aligned"));
+        }
+        unsafe { &*pointer }
+    }
+
+    /// Like [`Self::cpu`], for a number that may be `KS_NONE`.
+    fn cpu_or_none(&self, cpu: i32) {
+        if cpu != KS_NONE {
+            self.cpu(cpu);
+        }
+    }
+
+    /// Like [`Self::task`], for a number that may be `KS_NONE`.
+    fn task_or_none(&self, task: i32) {
+        if task != KS_NONE {
+            self.task(task);
+        }
+    }
+
+    fn group(&self, group: i32) -> u32 {
+        match u32::try_from(group) {
+            Ok(id) => id,
+            Err(_) => self.die(&format!("the kernel's code names task group {group}, which does not exist")),
+        }
+    }
+
+    /// A step whose numbers watchers may rely on.
+    fn checked_step<'a>(&self, step: &'a KsStep) -> &'a KsStep {
+        self.cpu(step.cpu);
+        self.task_or_none(step.task);
+        step
     }
 
     fn watcher<R>(&self, f: impl FnOnce(&mut dyn KernelObserver, &Reader) -> R) -> Option<R> {
@@ -335,7 +377,8 @@ unsafe extern "C" fn timer(this: *mut c_void, cpu: i32, when: Time) {
 }
 
 unsafe extern "C" fn placed(this: *mut c_void, p: *const KsPlacement) {
-    let (desk, p) = unsafe { (desk(this), &*p) };
+    let desk = unsafe { desk(this) };
+    let p = unsafe { desk.pointed(p, "placement") };
     let (kind, task, prev) = desk.question(p);
     let chosen = desk.cpu(p.chosen);
     let rule = desk.watcher(|w, reader| w.placed(reader, p)).flatten();
@@ -412,7 +455,8 @@ pub fn fault_frames() -> Vec<u64> {
 unsafe extern "C" fn fault(this: *mut c_void, kind: u32, what: *const c_char, frames: *const u64, nr_frames: u32) {
     let desk = unsafe { desk(this) };
     let what = unsafe { text(what) };
-    for (at, frame) in FAULT_FRAMES.iter().enumerate().take(nr_frames as usize) {
+    let nr_frames = if frames.is_null() { 0 } else { nr_frames as usize };
+    for (at, frame) in FAULT_FRAMES.iter().enumerate().take(nr_frames) {
         // SAFETY: the kernel's side passes so many.
         frame.store(unsafe { *frames.add(at) }, Relaxed);
     }
@@ -466,7 +510,8 @@ fn without_addresses(line: &str) -> String {
 }
 
 unsafe extern "C" fn placing(this: *mut c_void, p: *const KsPlacement) {
-    let (desk, p) = unsafe { (desk(this), &*p) };
+    let desk = unsafe { desk(this) };
+    let p = unsafe { desk.pointed(p, "placement") };
     desk.question(p);
     desk.watcher(|w, reader| w.placing(reader, p));
 }
@@ -480,18 +525,29 @@ unsafe extern "C" fn targeted(this: *mut c_void, cpu: i32) {
 unsafe extern "C" fn picking(this: *mut c_void, cpu: i32, group: i32, protect: u32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
-    desk.watcher(|w, reader| w.picking(reader, cpu, group as u32, protect != 0));
+    let group = desk.group(group);
+    desk.watcher(|w, reader| w.picking(reader, cpu, group, protect != 0));
 }
 
 unsafe extern "C" fn picked(this: *mut c_void, cpu: i32, entity: i32) {
     let desk = unsafe { desk(this) };
     let cpu = desk.cpu(cpu);
-    desk.watcher(|w, reader| w.picked(reader, cpu, KernelEntity::of(entity)));
+    let entity = KernelEntity::of(entity);
+    if let Some(KernelEntity::Task(task)) = entity {
+        desk.task(task as i32);
+    }
+    desk.watcher(|w, reader| w.picked(reader, cpu, entity));
     desk.tell_pick();
 }
 
 unsafe extern "C" fn pelt(this: *mut c_void, update: *const KsPelt) {
-    let (desk, update) = unsafe { (desk(this), &*update) };
+    let desk = unsafe { desk(this) };
+    let update = unsafe { desk.pointed(update, "PELT update") };
+    unsafe {
+        desk.pointed(update.function, "name of a function");
+        desk.pointed(update.before, "signal before a PELT update");
+        desk.pointed(update.after, "signal after a PELT update");
+    }
     desk.watcher(|w, reader| w.pelt(reader, update));
 }
 
@@ -508,13 +564,17 @@ unsafe extern "C" fn scanned(this: *mut c_void, task: i32) {
 }
 
 unsafe extern "C" fn balancing(this: *mut c_void, pass: *const KsBalance) {
-    let (desk, pass) = unsafe { (desk(this), &*pass) };
+    let desk = unsafe { desk(this) };
+    let pass = unsafe { desk.pointed(pass, "balance pass") };
     desk.cpu(pass.cpu);
     desk.watcher(|w, reader| w.balancing(reader, pass));
 }
 
 unsafe extern "C" fn found(this: *mut c_void, found: *const KsFound) {
-    let (desk, found) = unsafe { (desk(this), &*found) };
+    let desk = unsafe { desk(this) };
+    let found = unsafe { desk.pointed(found, "busiest queue") };
+    desk.cpu_or_none(found.group);
+    desk.cpu_or_none(found.src);
     desk.watcher(|w, reader| w.found(reader, found));
 }
 
@@ -525,7 +585,8 @@ unsafe extern "C" fn detached(this: *mut c_void, task: i32, from: i32, to: i32) 
 }
 
 unsafe extern "C" fn balanced(this: *mut c_void, pass: *const KsBalance) {
-    let (desk, pass) = unsafe { (desk(this), &*pass) };
+    let desk = unsafe { desk(this) };
+    let pass = unsafe { desk.pointed(pass, "balance pass") };
     desk.cpu(pass.cpu);
     desk.watcher(|w, reader| w.balanced(reader, pass));
     desk.tell_left();
@@ -544,26 +605,30 @@ unsafe extern "C" fn pushed(this: *mut c_void, cpu: i32) {
 }
 
 unsafe extern "C" fn walking(this: *mut c_void, walk: *const KsWalk) {
-    let (desk, walk) = unsafe { (desk(this), &*walk) };
+    let desk = unsafe { desk(this) };
+    let walk = unsafe { desk.pointed(walk, "walk") };
     desk.cpu(walk.cpu);
     desk.watcher(|w, reader| w.walking(reader, walk));
 }
 
 unsafe extern "C" fn walked(this: *mut c_void, walk: *const KsWalk) {
-    let (desk, walk) = unsafe { (desk(this), &*walk) };
+    let desk = unsafe { desk(this) };
+    let walk = unsafe { desk.pointed(walk, "walk") };
+    desk.cpu(walk.cpu);
     desk.watcher(|w, reader| w.walked(reader, walk));
     desk.tell_left();
 }
 
 unsafe extern "C" fn stepping(this: *mut c_void, step: *const KsStep) {
-    let (desk, step) = unsafe { (desk(this), &*step) };
-    desk.cpu(step.cpu);
-    desk.watcher(|w, reader| w.stepping(reader, step));
+    let desk = unsafe { desk(this) };
+    let step = unsafe { desk.pointed(step, "step") };
+    desk.watcher(|w, reader| w.stepping(reader, desk.checked_step(step)));
 }
 
 unsafe extern "C" fn stepped(this: *mut c_void, step: *const KsStep) {
-    let (desk, step) = unsafe { (desk(this), &*step) };
-    desk.watcher(|w, reader| w.stepped(reader, step));
+    let desk = unsafe { desk(this) };
+    let step = unsafe { desk.pointed(step, "step") };
+    desk.watcher(|w, reader| w.stepped(reader, desk.checked_step(step)));
     desk.tell_left();
     desk.tell_pick();
 }
