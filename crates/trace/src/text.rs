@@ -35,6 +35,9 @@ use running::Running;
 /// The longest line of a text trace, bytes; a longer one means that the file is not text.
 const LINE_MAX: u64 = 65_536;
 
+/// Lines that are no part of a trace, before its first event: with more of them the file is not one.
+const BAD_BEFORE_EVENTS_MAX: u64 = 1000;
+
 /// Characters of a line that an error shows.
 const SHOWN_MAX: usize = 80;
 
@@ -148,6 +151,11 @@ pub struct Reader<R> {
     in_perfs: bool,
     /// Whether the last line has no end.
     cut: bool,
+    /// Number of events that were returned.
+    events: u64,
+    /// Number of lines that are no part of a trace and are left out, and what is wrong with the first.
+    bad: u64,
+    first_bad: Option<TraceError>,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -165,6 +173,9 @@ impl<R: BufRead> Reader<R> {
             gone: 0,
             in_perfs: false,
             cut: false,
+            events: 0,
+            bad: 0,
+            first_bad: None,
         }
     }
 
@@ -231,6 +242,32 @@ impl<R: BufRead> Reader<R> {
         true
     }
 
+    /// Whether there was an event so far, a known one or another.
+    fn has_events(&self) -> bool {
+        self.events + self.unknown > 0
+    }
+
+    /// Leaves a line out that is no part of a trace: half a line of a cut buffer, a message of a tool between the events.
+    /// Before the first event there may be only few of them.
+    fn leave_out(&mut self, expected: &str) -> Result<(), TraceError> {
+        self.bad += 1;
+        let error = self.unexpected(expected);
+        self.first_bad.get_or_insert(error);
+        match !self.has_events() && self.bad > BAD_BEFORE_EVENTS_MAX {
+            true => self.end(),
+            false => Ok(()),
+        }
+    }
+
+    /// At the end of the file: a file of bad lines without one event is not a trace.
+    fn end(&mut self) -> Result<(), TraceError> {
+        let is_trace = self.has_events();
+        match self.first_bad.take_if(|_| !is_trace) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
     /// Counts a line that is not a known event.
     fn skip(&mut self) {
         match lost_events(&self.line) {
@@ -245,17 +282,18 @@ impl<R: BufRead> EventSource for Reader<R> {
     fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
         loop {
             if !self.next_line()? {
-                return Ok(None);
+                return self.end().map(|()| None);
             }
             match self.take_event() {
                 Ok(true) => break,
                 Ok(false) if self.print_ours() => break,
                 Ok(false) => self.skip(),
-                Err(_) if self.cut => return Ok(None),
+                Err(_) if self.cut && self.has_events() => return Ok(None),
                 Err(_) if self.is_below_perfs() => {}
-                Err(expected) => return Err(self.unexpected(expected)),
+                Err(expected) => self.leave_out(expected)?,
             }
         }
+        self.events += 1;
         // Once more: what is borrowed inside the loop cannot leave it.
         Ok(parse(&self.line).ok().flatten().and_then(|(line, what)| {
             let what = what?;
@@ -273,6 +311,13 @@ impl<R: BufRead> EventSource for Reader<R> {
         let mut notes = Vec::new();
         if self.cut {
             notes.push(format!("{}:{}: the last line has no end: the trace is cut off", self.name, self.number));
+        }
+        if let Some(first) = self.first_bad.as_ref().filter(|_| self.bad > 0) {
+            let lines = if self.bad == 1 { "line is" } else { "lines are" };
+            notes.push(format!(
+                "{}: {} {lines} no part of a trace and left out, the first is this: {first}",
+                self.name, self.bad
+            ));
         }
         if self.lost > 0 {
             notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));

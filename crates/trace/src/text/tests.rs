@@ -189,15 +189,15 @@ fn below_an_event_of_perfs_everything_indented_is_its_chain() {
     let (events, notes) = read(text.as_bytes()).unwrap();
     assert_eq!(events, ["1000000000 dd-10@0 waking x-8 0", "1200000000 dd-10@0 waking x-8 0"]);
     assert_eq!(notes, ["t: 1 events of other kinds were passed over"]);
-    let refused = |below: &str, event: &str| {
+    let is_bad = |below: &str, event: &str| {
         let text = format!("{event}: sched_waking: comm=x pid=8 prio=120 target_cpu=000\n{below}\n");
-        let error = read(text.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("expected COMM-PID [CPU]"), "{error}");
+        let notes = read(text.as_bytes()).unwrap().1;
+        assert!(notes[0].contains("1 line is no part of a trace and left out"), "{notes:?}");
     };
-    refused("core.c:1234", "dd 10 [000] 1.0");
-    refused("\n  core.c:1234", "dd 10 [000] 1.0");
-    refused("  dd 10 [000] 1: sched:sched_waking: comm=x", "dd 10 [000] 1.0");
-    refused("  core.c:1234", "dd-10 [000] 1.0");
+    is_bad("core.c:1234", "dd 10 [000] 1.0");
+    is_bad("\n  core.c:1234", "dd 10 [000] 1.0");
+    is_bad("  dd 10 [000] 1: sched:sched_waking: comm=x", "dd 10 [000] 1.0");
+    is_bad("  core.c:1234", "dd-10 [000] 1.0");
 }
 
 #[test]
@@ -309,6 +309,37 @@ fn a_trace_that_is_cut_off_is_read_up_to_there() {
     let (events, notes) = read(cut.as_bytes()).unwrap();
     assert_eq!(events.len(), 1);
     assert_eq!(notes, ["t:2: the last line has no end: the trace is cut off"]);
+}
+
+/// As a console that is mixed in, or half a line of a buffer that ran over; also in front of the first event.
+#[test]
+fn bad_lines_are_left_out_and_counted() {
+    let good = "a-1 [0] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n";
+    let bad = ["* daemon started\n", "t_cpu=0\n", "a-1 [0] 1.0: sched_waking: comm=a prio=120\n"];
+    let (events, notes) = read([bad[0], good, bad[1], good, bad[2], good].concat().as_bytes()).unwrap();
+    assert_eq!(events.len(), 3);
+    assert_eq!(
+        notes,
+        ["t: 3 lines are no part of a trace and left out, the first is this: t:1: expected COMM-PID [CPU] \
+          SECONDS.FRACTION: EVENT: FIELDS, found \"* daemon started\""]
+    );
+    let (events, notes) = read([good, bad[2], good].concat().as_bytes()).unwrap();
+    assert_eq!(events.len(), 2);
+    assert!(
+        notes[0].starts_with("t: 1 line is no part of a trace and left out, the first is this: t:2: "),
+        "{notes:?}"
+    );
+    let unknown = "a-1 [0] 1.0: x: y\n";
+    assert!(read([unknown, bad[0]].concat().as_bytes()).is_ok(), "an event of another kind makes it a trace");
+}
+
+/// It is read up to there only: a big file of another kind is refused soon.
+#[test]
+fn a_thousand_bad_lines_before_an_event_are_no_trace() {
+    let good = "a-1 [0] 1.0: sched_waking: comm=b pid=2 prio=120 target_cpu=0\n";
+    let text = |bad: usize| "words\n".repeat(bad) + good;
+    assert_eq!(read(text(1000).as_bytes()).unwrap().0.len(), 1);
+    assert!(read(text(1001).as_bytes()).unwrap_err().to_string().starts_with("t:1: expected COMM-PID"));
 }
 
 #[test]
