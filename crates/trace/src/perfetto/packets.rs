@@ -85,6 +85,7 @@ impl<R: BufRead> Packets<R> {
             self.at = self.next;
             match read_packet(&mut self.input, &mut self.packet)? {
                 PacketStep::End => return Ok(false),
+                PacketStep::Cut if self.at == 0 => return Err("a first packet that ends within the file".into()),
                 PacketStep::Cut => {
                     self.cut = true;
                     return Ok(false);

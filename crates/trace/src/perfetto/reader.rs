@@ -301,10 +301,16 @@ fn process_tree(message: &[u8], names: &mut BTreeMap<u32, Rc<str>>) -> Result<()
     Ok(())
 }
 
-/// Whether a file that begins so is one of Perfetto's: a packet whose first field is one that packets have. Text may
-/// begin with an empty line, which is the byte that a packet begins with.
+/// Whether a file that begins so is one of Perfetto's: a packet whose first field is one that packets have, or bytes that
+/// are no text, as of a packet with a wrong length. Text may begin with an empty line, which is the byte that a packet
+/// begins with.
 pub(crate) fn begins_like_one(head: &[u8]) -> bool {
-    let Some((&10, mut rest)) = head.split_first() else { return false };
+    let is_text = |byte: &u8| !byte.is_ascii_control() || b"\t\n\r\x1b".contains(byte);
+    head.first() == Some(&10) && (begins_with_known_field(&head[1..]) || !head.iter().all(is_text))
+}
+
+/// Whether a length and a field follow that a packet begins with.
+fn begins_with_known_field(mut rest: &[u8]) -> bool {
     let Ok(length) = varint(&mut rest) else { return false };
     let before = rest.len() as u64;
     let Ok(tag) = varint(&mut rest) else { return false };

@@ -564,3 +564,18 @@ fn text_with_an_empty_first_line_is_none_of_perfettos() {
         assert!(!begins_like_one(text.as_bytes()), "{text:?}");
     }
 }
+
+/// Whatever the first length is, the file is not text, and there is no event to be read: an error.
+#[test]
+fn a_first_length_that_lies_is_an_error() {
+    let (_, whole) = sample();
+    let after = whole.iter().skip(1).position(|byte| byte & 0x80 == 0).unwrap() + 2;
+    for lie in [&[0][..], &[1], &[2], &[127], &[0xff, 0xff, 0x7f], &[0xff; 10]] {
+        let lying = [&[10], lie, &whole[after..]].concat();
+        assert!(begins_like_one(&lying), "{lie:?}");
+        let mut reader = PerfettoReader::new("t", &lying[..]);
+        let read = std::iter::from_fn(|| reader.next_event().map(|event| event.map(|event| event.time)).transpose());
+        let outcome: Result<Vec<u64>, TraceError> = read.collect();
+        assert!(outcome.is_err(), "{lie:?}: {outcome:?}");
+    }
+}
