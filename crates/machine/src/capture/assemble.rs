@@ -300,8 +300,11 @@ impl<'a> Parts<'a> {
         }
         for state in &kind.states {
             let path = |figure: &str| format!("cpu_type.{}.idle.{}.{figure}", kind.name, state.name);
-            for figure in ["exit_latency", "residency"] {
-                let source = published(if state.is_added { ADDED_STATE } else { self.seen.places.idle });
+            for (figure, is_lent) in [("exit_latency", state.lacks.latency), ("residency", state.lacks.residency)] {
+                let source = match is_lent {
+                    true => Source::Estimate(String::new()),
+                    false => published(if state.is_added { ADDED_STATE } else { self.seen.places.idle }),
+                };
                 self.state(path(figure), source);
             }
             let Some((entry_us, wake_us)) = state.entry_and_wake_us else { continue };

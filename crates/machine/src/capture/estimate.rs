@@ -3,7 +3,7 @@
 use crate::{Cache, Caches, Costs, CpuType, Distance, Figure, FreqDomain, IdleState, Machine, Opp, Source};
 
 use super::caches::CacheInfo;
-use super::idle::State;
+use super::idle::{State, MAX_US};
 use crate::doubt::{USUAL_ENTRY, USUAL_WAKE};
 
 /// Throughput of a core with 1, 2, ... busy threads, thousandths, where the preset's cores have fewer threads: round
@@ -251,7 +251,9 @@ impl Core<'_> {
         for state in states {
             let index = self.nearest_state(state, shallowest);
             shallowest = index;
-            all.push(idle_state(state, &self.kind.idle_states[index], power, lowest_mw));
+            let like = &self.kind.idle_states[index];
+            let before = all.last().map_or((0, 0), |last: &IdleState| (last.exit_latency_ns, last.target_residency_ns));
+            all.push(idle_state(&with_lent_times(state, like, before), like, power, lowest_mw));
         }
         all
     }
@@ -278,6 +280,27 @@ impl Core<'_> {
             (states[*i].polling != state.is_polling, ratio)
         };
         named.or_else(|| deeper.min_by_key(apart)).unwrap_or(shallowest)
+    }
+}
+
+/// The state with the lender's times for those that its tree lacks; none is less than in the state before, in ns. As
+/// the other times of a state, a lent residency scales with the exit latency.
+fn with_lent_times(state: &State, like: &IdleState, before: (u64, u64)) -> State {
+    let latency_ns = match state.lacks.latency {
+        true => like.exit_latency_ns.max(before.0),
+        false => state.exit_latency_us * 1000,
+    };
+    let scaled =
+        u128::from(like.target_residency_ns) * u128::from(latency_ns) / u128::from(like.exit_latency_ns.max(1));
+    let residency_ns = scaled.min((MAX_US * 1000) as u128) as u64;
+    State {
+        exit_latency_us: latency_ns.div_ceil(1000),
+        residency_us: if state.lacks.residency {
+            residency_ns.max(before.1).div_ceil(1000)
+        } else {
+            state.residency_us
+        },
+        ..state.clone()
     }
 }
 

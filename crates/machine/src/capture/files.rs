@@ -15,7 +15,7 @@ pub(super) const FILES: [(&str, &str); 18] = [
          physical_package_id die_id cluster_id core_id",
     ),
     ("devices/system/cpu/cpu#/cache/index#", "level type size shared_cpu_list"),
-    ("devices/system/cpu/cpu#/cpuidle/state#", "name latency residency disable"),
+    ("devices/system/cpu/cpu#/cpuidle/state#", "name desc latency residency disable"),
     ("devices/system/cpu/cpu#/cpufreq", POLICY),
     ("devices/system/cpu/cpufreq", "boost"),
     ("devices/system/cpu/cpufreq/policy#", POLICY),

@@ -13,8 +13,12 @@ pub(super) const MAX_US: i64 = 3_600_000_000;
 #[derive(Clone, PartialEq)]
 pub(super) struct State {
     pub name: String,
+    /// What the driver says of it; empty if nothing.
+    pub desc: String,
     pub exit_latency_us: u64,
     pub residency_us: u64,
+    /// Which of `latency` and `residency` the tree lacks: the lender's stand for them.
+    pub lacks: Lacks,
     /// Time to get in and time to get out, us, where the tree states both.
     pub entry_and_wake_us: Option<(u64, u64)>,
     pub is_polling: bool,
@@ -22,6 +26,13 @@ pub(super) struct State {
     pub is_of_cluster: bool,
     /// Whether it is not in the tree: the kernel adds it.
     pub is_added: bool,
+}
+
+/// Times that a tree does not state.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Lacks {
+    pub latency: bool,
+    pub residency: bool,
 }
 
 /// The enabled states of each CPU, shallowest first; none where there is no cpuidle.
@@ -51,6 +62,12 @@ pub(super) fn read(tree: &Tree, cpus: &Cpus, notes: &mut Notes) -> Result<Vec<Ve
     if !without.is_empty() {
         notes.add(format!("no cpuidle for CPUs {}: they are taken to have one shallow state", cpus.kernel(&without)));
     }
+    let lacking: CpuMask =
+        cpus.iter().filter(|cpu| all[*cpu as usize].iter().any(|state| state.lacks != Lacks::default())).collect();
+    if !lacking.is_empty() {
+        let cpus = cpus.kernel(&lacking);
+        notes.add(format!("cpuidle of CPUs {cpus} lacks files `latency` or `residency`: those times are estimates from another machine"));
+    }
     if all.iter().flatten().any(|state| state.is_of_cluster) {
         notes.add("cpuidle does not say which states a cluster enters as a whole: those with `cluster` in the name");
     }
@@ -67,18 +84,22 @@ fn read_state(tree: &Tree, dir: &str, index: u32, before: &[State]) -> Result<St
     while before.iter().any(|state| state.name == unique) {
         unique = format!("{unique}-{index}");
     }
-    let time = |file: &str, least: u64| -> Result<u64, CaptureError> {
+    let time = |file: &str, least: u64| -> Result<Option<u64>, CaptureError> {
         let path = format!("{dir}/{file}");
-        let us = tree.number(&path, 0..=MAX_US)?.map_or(least, |us| us as u64);
+        let Some(us) = tree.number(&path, 0..=MAX_US)?.map(|us| us as u64) else { return Ok(None) };
         if us < least {
             let expected = format!("at least the {least} us of the state before: the shallowest comes first");
             return Err(tree.garbled(&path, format!("found {us} us"), expected));
         }
-        Ok(us)
+        Ok(Some(us))
     };
+    let least = before.last().map_or((0, 0), |last| (last.exit_latency_us, last.residency_us));
+    let (latency, residency) = (time("latency", least.0)?, time("residency", least.1)?);
     Ok(State {
-        exit_latency_us: time("latency", before.last().map_or(0, |last| last.exit_latency_us))?,
-        residency_us: time("residency", before.last().map_or(0, |last| last.residency_us))?,
+        exit_latency_us: latency.unwrap_or(least.0),
+        residency_us: residency.unwrap_or(least.1),
+        lacks: Lacks { latency: latency.is_none(), residency: residency.is_none() },
+        desc: tree.name(&format!("{dir}/desc"))?.unwrap_or_default(),
         name: unique,
         entry_and_wake_us: None,
         is_polling,

@@ -3,6 +3,7 @@
 use crate::{CpuId, Machine};
 
 use super::cpus::Cpus;
+use super::idle::State;
 use super::tree::Tree;
 use super::CaptureError;
 
@@ -40,6 +41,9 @@ const ARM_CORES: [(u64, u64, &str); 30] = [
     (0xc0, 0xac3, "Ampere-1"),
 ];
 
+/// A file of each CPU that Arm alone has.
+const MIDR: &str = "regs/identification/midr_el1";
+
 /// Instruction sets whose machines differ in what system calls, interrupts and idle exits cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isa {
@@ -55,31 +59,42 @@ impl Isa {
         }
     }
 
-    /// By what idle states are called: `WFI` on Arm, C-states on x86.
-    fn from_states<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<Isa> {
-        names.find_map(|name| match name {
+    /// Of a machine that files describe: by the names of its idle states, `WFI` on Arm and C-states on x86.
+    pub fn from_machine(machine: &Machine) -> Option<Isa> {
+        let states = machine.cpu_types.iter().flat_map(|of| &of.idle_states);
+        states.map(|state| state.name.as_str()).find_map(|name| match name {
             "WFI" => Some(Isa::Arm64),
-            _ if name.starts_with('C') && name[1..].starts_with(|c: char| c.is_ascii_digit()) => Some(Isa::X86),
-            _ => None,
+            _ => is_c_state(name).then_some(Isa::X86),
         })
     }
 
-    /// Of a machine that files describe.
-    pub fn from_machine(machine: &Machine) -> Option<Isa> {
-        let states = machine.cpu_types.iter().flat_map(|of| &of.idle_states);
-        Isa::from_states(states.map(|state| state.name.as_str()))
-    }
-
-    /// Of a tree: as `modalias` says, else by the names of the idle states.
-    pub fn from_tree<'a>(tree: &Tree, states: impl Iterator<Item = &'a str>) -> Result<Option<Isa>, CaptureError> {
+    /// Of a tree: as `modalias` says, else by a file that only Arm has, else by the idle states. C-states alone say
+    /// nothing: drivers of Exynos call theirs C1 and C2. Those of x86 have descriptions of ACPI or MWAIT, or a state POLL
+    /// before them, which Arm has not.
+    pub fn from_tree(tree: &Tree, cpus: &Cpus, states: &[State]) -> Result<Option<Isa>, CaptureError> {
         let modalias = modalias(tree)?;
         if modalias.starts_with("cpu:type:x86") {
             return Ok(Some(Isa::X86));
         } else if modalias.starts_with("cpu:type:aarch64") {
             return Ok(Some(Isa::Arm64));
         }
-        Ok(Isa::from_states(states))
+        for cpu in cpus.iter() {
+            if tree.text(&format!("{}/{MIDR}", cpus.dir(cpu)))?.is_some() {
+                return Ok(Some(Isa::Arm64));
+            }
+        }
+        let begins = |words: &[&str]| states.iter().any(|state| words.iter().any(|word| state.desc.starts_with(word)));
+        if begins(&["ARM"]) || states.iter().any(|state| state.name == "WFI") {
+            return Ok(Some(Isa::Arm64));
+        }
+        let polls = states.iter().any(|state| state.is_polling) && states.iter().any(|state| is_c_state(&state.name));
+        Ok((begins(&["MWAIT", "ACPI"]) || polls).then_some(Isa::X86))
     }
+}
+
+/// Whether an idle state is called as those of x86, C1 and so on.
+fn is_c_state(name: &str) -> bool {
+    name.strip_prefix('C').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn modalias(tree: &Tree) -> Result<String, CaptureError> {
@@ -99,7 +114,7 @@ pub(super) fn is_zen(tree: &Tree) -> Result<bool, CaptureError> {
 
 /// The name of a CPU's core, where it is an Arm core that is known by name.
 pub(super) fn core_name(tree: &Tree, cpus: &Cpus, cpu: CpuId) -> Result<Option<String>, CaptureError> {
-    let Some(midr) = tree.hex(&format!("{}/regs/identification/midr_el1", cpus.dir(cpu)))? else { return Ok(None) };
+    let Some(midr) = tree.hex(&format!("{}/{MIDR}", cpus.dir(cpu)))? else { return Ok(None) };
     let (implementer, part) = (midr >> 24 & 0xff, midr >> 4 & 0xfff);
     Ok(arm_core(implementer, part).map(str::to_owned))
 }

@@ -42,11 +42,11 @@ pub(super) fn read(sysfs: &Tree, debugfs: &Tree, notes: &mut Notes) -> Result<Ha
     let cpuinfo = CpuInfo::read(sysfs, notes)?;
     let core_name = |cpu| Ok(kinds::core_name(sysfs, &cpus, cpu)?.or_else(|| cpuinfo.core_name(&cpus, cpu)));
     let core_names = cpus.iter().map(core_name).collect::<Result<_, CaptureError>>()?;
-    let states = idle.iter().flatten().map(|state| state.name.as_str());
+    let states = idle.concat();
     Ok(Hardware {
         title: title(sysfs, &cpus, &cpuinfo)?,
         places: &SYSFS,
-        isa: cpuinfo.isa.map_or_else(|| Isa::from_tree(sysfs, states), |isa| Ok(Some(isa)))?,
+        isa: cpuinfo.isa.map_or_else(|| Isa::from_tree(sysfs, &cpus, &states), |isa| Ok(Some(isa)))?,
         is_virtual: cpuinfo.is_virtual,
         is_zen: kinds::is_zen(sysfs)?,
         core_names,

@@ -3,7 +3,7 @@
 use fairground_machine::{capture, Capture, CaptureOptions, Distance, Machine, Opp};
 use proptest::prelude::*;
 
-use super::kit::{clocks, clusters, idle, kernel_distance, shown, source, Sysfs};
+use super::kit::{clocks, clusters, cpus, idle, kernel_distance, shown, source, Sysfs};
 use super::trees;
 use crate::strategy::machines;
 
@@ -387,6 +387,40 @@ fn disabled_idle_states_are_left_out() {
 }
 
 /// The strongest core's 900 units stand for the 1571.9 mW of the preset's: 1571.9 / 900 x 300 = 523.97.
+/// Its states are called as those of x86, and its kernel, of 2015, has no `residency`.
+#[test]
+fn an_exynos_is_not_taken_for_x86_by_the_names_of_its_idle_states() {
+    let tree = Sysfs::new("0-7");
+    let clusters = ["0-3", "4-7"];
+    tree.groups("core", &["0", "1", "2", "3", "4", "5", "6", "7"]);
+    tree.groups("package", &clusters);
+    tree.policy("0-3", &[400_000, 800_000, 1_500_000], 100_000);
+    tree.policy("4-7", &[800_000, 1_400_000, 2_100_000], 100_000);
+    tree.idle("0-7", &[("C1", 1, 0), ("C2", 80, 0)]);
+    for (state, desc) in [(0, "Standby"), (1, "Core power down")] {
+        tree.put_each("0-7", &format!("cpuidle/state{state}/desc"), desc);
+        cpus("0-7")
+            .iter()
+            .for_each(|cpu| tree.remove(&format!("devices/system/cpu/cpu{cpu}/cpuidle/state{state}/residency")));
+    }
+    let captured = tree.capture();
+    let notes = captured.notes.join("\n");
+    assert!(notes.contains("unknown architecture") && !notes.contains("x86"), "{notes}");
+    assert!(notes.contains("cpuidle of CPUs 0-7 lacks files `latency` or `residency`"), "{notes}");
+    let captured = capture_like(&tree, "hikey960").machine;
+    let kind = &captured.cpu_types[captured.cpus[0].cpu_type as usize].name;
+    let from = |figure: &str| source(&captured, &format!("cpu_type.{kind}.idle.C2.{figure}"));
+    assert_eq!(from("exit_latency"), "sysfs, devices/system/cpu/cpuN/cpuidle/stateN");
+    assert_eq!(from("residency"), "estimate: from hikey960");
+    assert_eq!(captured.check(), []);
+
+    tree.put_each("0-7", "cpuidle/state1/desc", "ARM power down");
+    assert!(tree.capture().notes.join("\n").contains("arm64"));
+    tree.put_each("0-7", "cpuidle/state0/desc", "MWAIT 0x00");
+    tree.put_each("0-7", "cpuidle/state1/desc", "MWAIT 0x20");
+    assert!(tree.capture().notes.join("\n").contains("x86"));
+}
+
 #[test]
 fn an_abstract_energy_model_keeps_its_ratios() {
     for (file, text) in [("units", "bogoWatts"), ("flags", "0x5")] {

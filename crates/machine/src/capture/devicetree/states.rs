@@ -2,7 +2,7 @@
 
 use crate::CpuMask;
 
-use super::super::idle::{State, MAX_US};
+use super::super::idle::{Lacks, State, MAX_US};
 use super::super::{CaptureError, Notes};
 use super::cpus::Cpus;
 use super::nodes::NodeRef;
@@ -137,6 +137,8 @@ fn ordered(cpu: NodeRef, found: &[(NodeRef, bool)], raised: &mut Vec<String>) ->
 fn wfi() -> State {
     State {
         name: "WFI".into(),
+        desc: String::new(),
+        lacks: Lacks::default(),
         exit_latency_us: 1,
         residency_us: 1,
         entry_and_wake_us: None,
@@ -170,6 +172,8 @@ fn state(node: NodeRef, is_of_cluster: bool) -> Result<State, CaptureError> {
     }
     Ok(State {
         name: node.name().chars().take(NAME_LEN).collect(),
+        desc: String::new(),
+        lacks: Lacks::default(),
         exit_latency_us,
         residency_us: within("min-residency-us", node.need("min-residency-us")?)?,
         entry_and_wake_us: entry.zip(exit),
