@@ -19,6 +19,7 @@ import pytest
 from fairground.sweeps import Inputs, Kernel, Outcome, Store
 from fairground.sweeps.errors import StoreRefused, StoreWarning, SweepError
 from fairground.sweeps.experiment import Experiment
+from fairground.sweeps.output import csv_bytes
 from fairground.sweeps.progress import Progress
 from fairground.sweeps.spec import CODE
 from fairground.sweeps.sweep import default_store, look, sweep
@@ -50,6 +51,16 @@ class Broken(Serial):
             if done == self.after:
                 raise SweepError("no worker is left")
             yield item
+
+
+def test_no_cell_of_a_csv_is_a_formula():
+    """As in the CSV of the command; numbers stay numbers."""
+    texts = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-1.5", "a=b", "", None]
+    table = pa.table({"=name": pa.array(texts), "x": pa.array([-0.5] * len(texts))})
+    lines = csv_bytes(table).decode().split("\n")
+    assert lines[0] == """"'=name","x\""""
+    cells = [line.rsplit(",", 1)[0].strip('"') for line in lines[1:-1]]
+    assert cells == ["'=1+1", "'+cmd", "'-2+3", "'@SUM(A1)", "'\t=1", "'\r=1", "-1.5", "a=b", "", ""]
 
 
 def test_the_table_depends_on_the_experiment_alone(tmp_path):

@@ -23,13 +23,36 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def csv_bytes(table: pa.Table) -> bytes:
-    """The table as CSV with a line of names; a missing figure is empty."""
+    """The table as CSV with a line of names; a missing figure is empty. No cell is a formula (:func:`_inert`)."""
     import pyarrow.csv
 
+    columns = [_inert(column) for column in table.columns]
     sink = pa.BufferOutputStream()
-    pyarrow.csv.write_csv(table, sink)
+    pyarrow.csv.write_csv(pa.table(columns, names=[_inert_text(name) for name in table.column_names]), sink)
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+def _inert(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column; of texts, each as :func:`_inert_text`."""
+    if not pa.types.is_string(column.type):
+        return column
+    encoded = column.combine_chunks().dictionary_encode()
+    texts = [_inert_text(text) for text in encoded.dictionary.to_pylist()]
+    return pa.chunked_array(
+        [pa.DictionaryArray.from_arrays(encoded.indices, pa.array(texts, pa.string())).cast(pa.string())]
+    )
+
+
+def _inert_text(text: str) -> str:
+    """With a ``'`` in front if a spreadsheet would run it as a formula, as in the CSV of the command."""
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def write(path: Path, data: bytes) -> None:

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::{json, Value};
 
-use super::stats::comma_separated;
+use super::stats::rows_as_csv;
 use crate::error::{run_failed, End, Failure};
 use crate::output::print;
 use crate::workers::WorkerOptions;
@@ -110,7 +110,7 @@ impl Bench {
         let rows = ROWS.iter().map(|r| self.in_child(r.name)).collect::<Result<Vec<BenchRow>, _>>()?;
         Ok(match self.format {
             BenchFormat::Json => format!("{:#}\n", json!({ "schema": SCHEMA, "sched": self.sched, "rows": rows })),
-            BenchFormat::Csv => comma_separated(&values(&rows)),
+            BenchFormat::Csv => rows_as_csv(&values(&rows)),
             BenchFormat::Text | BenchFormat::Svg => table(&self.sched, &rows),
         })
     }
@@ -122,7 +122,7 @@ impl Bench {
             BenchFormat::Json => {
                 format!("{:#}\n", json!({ "schema": scale::SCHEMA, "sched": self.sched, "cells": cells }))
             }
-            BenchFormat::Csv => comma_separated(&values(&cells)),
+            BenchFormat::Csv => rows_as_csv(&values(&cells)),
             BenchFormat::Svg => plot::svg(&cells, &self.sched),
             BenchFormat::Text => grid(&self.sched, &cells),
         })

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::compare::{complain_of_failures, deliver};
 use super::import::{head_of, machine_of, read};
-use super::stats::{comma_separated, StatsFormat};
+use super::stats::{rows_as_csv, StatsFormat};
 use crate::error::{End, Failure};
 use crate::input::{trace_notes, trace_path};
 use crate::output::OutputFile;
@@ -106,7 +106,7 @@ impl Replay {
             StatsFormat::Json => format!("{:#}\n", report.json()),
             StatsFormat::Csv => {
                 trace_notes(&report.comparison.notes);
-                comma_separated(&report.rows())
+                rows_as_csv(&report.rows())
             }
         }
     }

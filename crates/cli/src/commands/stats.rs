@@ -10,6 +10,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use fairground_lab::tables::comma_separated;
 use fairground_trace::latency::{self, total, By, Row, Waits};
 use serde_json::{json, Map, Value};
 
@@ -129,29 +130,22 @@ impl Latency {
 /// Rows in a form for programs.
 fn document(input: &Input, kind: &str, rows: Vec<Value>, notes: &[String]) -> String {
     if input.format == StatsFormat::Csv {
-        return comma_separated(&rows);
+        return rows_as_csv(&rows);
     }
     let file = input.file.display().to_string();
     format!("{:#}\n", json!({ "schema": SCHEMA, "kind": kind, "file": file, "rows": rows, "notes": notes }))
 }
 
 /// CSV under a line with the names of the members. The field of a value that is not known is empty.
-pub(super) fn comma_separated(rows: &[Value]) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+pub(super) fn rows_as_csv(rows: &[Value]) -> String {
     let flat: Vec<Map<String, Value>> = rows.iter().map(flatten).collect();
     let text = |value: &Value| match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let written = flat
-        .first()
-        .map_or(Ok(()), |first| writer.write_record(first.keys()))
-        .and_then(|()| flat.iter().try_for_each(|row| writer.write_record(row.values().map(text))));
-    // Records of equal length written to memory: there is nothing that could fail.
-    debug_assert!(written.is_ok());
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    let Some(first) = flat.first() else { return String::new() };
+    comma_separated(first.keys().map(String::as_str), flat.iter().map(|row| row.values().map(text).collect()))
 }
 
 /// The row without nesting: a member of a member is named `OUTER.INNER`.

@@ -10,7 +10,7 @@ use fairground_trace::open_watched;
 
 use super::explain::Filter;
 use super::import::{head_of, machine_of};
-use super::stats::{comma_separated, StatsFormat};
+use super::stats::{rows_as_csv, StatsFormat};
 use crate::error::{End, Failure};
 use crate::input::{trace_notes, trace_path};
 use crate::output::print;
@@ -73,7 +73,7 @@ impl WhatIf {
         print(&match self.format {
             StatsFormat::Text => report.text(),
             StatsFormat::Json => format!("{:#}\n", report.json()),
-            StatsFormat::Csv => comma_separated(&report.rows()),
+            StatsFormat::Csv => rows_as_csv(&report.rows()),
         })?;
         Ok(End::Done)
     }

@@ -3,6 +3,7 @@
 use super::rows::{ReproducedRow, Reproduction};
 use super::table::word;
 use crate::provenance::RowsProvenance;
+use crate::tables::comma_separated;
 
 const HEADER: [&str; 38] = [
     "mail",
@@ -47,13 +48,8 @@ const HEADER: [&str; 38] = [
 
 /// All rows under a line of names; ends with a newline.
 pub fn csv(result: &Reproduction) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let written = writer
-        .write_record(HEADER.into_iter().chain(RowsProvenance::COLUMNS))
-        .and_then(|()| result.rows.iter().try_for_each(|row| writer.write_record(record(row, result))));
-    // Records of equal length written to memory: there is nothing that could fail.
-    debug_assert!(written.is_ok());
-    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+    let rows = result.rows.iter().map(|row| record(row, result));
+    comma_separated(HEADER.into_iter().chain(RowsProvenance::COLUMNS), rows)
 }
 
 fn record(row: &ReproducedRow, result: &Reproduction) -> Vec<String> {

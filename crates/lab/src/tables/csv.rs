@@ -39,19 +39,35 @@ const HEADER: [&str; 31] = [
 ];
 
 pub fn render(report: &Report) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
     let rows = report.comparisons.iter().flat_map(|c| c.rows.iter().map(move |r| record(report, c, r)));
-    let header = HEADER.into_iter().chain(Provenance::COLUMNS);
-    let written = writer.write_record(header).and_then(|()| {
-        for row in rows {
-            writer.write_record(&row)?;
-        }
-        Ok(())
-    });
+    comma_separated(HEADER.into_iter().chain(Provenance::COLUMNS), rows)
+}
+
+/// CSV under a line of names; all rows have as many cells as it. Ends with a newline.
+///
+/// Names of tasks, files and machines come from outside, and spreadsheets run a cell that begins with `=`, `+`, `-`, `@`,
+/// a tab or a carriage return as a formula. Such a cell gets a `'` in front, which they take for the mark of text, unless
+/// it is a number.
+pub fn comma_separated<'a>(
+    header: impl IntoIterator<Item = &'a str>,
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = writer
+        .write_record(header.into_iter().map(inert))
+        .and_then(|()| rows.into_iter().try_for_each(|row| writer.write_record(row.iter().map(|cell| inert(cell)))));
     // Records of equal length written to memory: there is nothing that could fail.
     debug_assert!(written.is_ok());
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+}
+
+/// The cell as a spreadsheet does not take it for a formula.
+fn inert(cell: &str) -> String {
+    let begins_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match begins_formula && cell.parse::<f64>().is_err() {
+        true => format!("'{cell}"),
+        false => cell.to_owned(),
+    }
 }
 
 fn record(report: &Report, comparison: &Comparison, row: &Row) -> Vec<String> {
@@ -93,4 +109,19 @@ fn record(report: &Report, comparison: &Comparison, row: &Row) -> Vec<String> {
         row.model.map_or(String::new(), |model| model.draws.to_string()),
     ];
     columns.into_iter().chain(own.unwrap_or_default()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let cells = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-1.5", "+2e3", "a=b", ""];
+        let row = cells.map(str::to_owned).to_vec();
+        assert_eq!(comma_separated(["=task"], []), "'=task\n");
+        let text = comma_separated(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"], [row]);
+        let expected = "a,b,c,d,e,f,g,h,i,j\n'=1+1,'+cmd,'-2+3,'@SUM(A1),'\t=1,\"'\r=1\",-1.5,+2e3,a=b,\n";
+        assert_eq!(text, expected);
+    }
 }

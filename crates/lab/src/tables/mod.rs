@@ -14,6 +14,7 @@ use std::str::FromStr;
 
 use fairground_machine::nearest;
 
+pub use self::csv::comma_separated;
 pub use self::json::documents;
 pub use self::own::pairs;
 pub use self::text::{finish, number, percent, printable, seed_range, trailer};
