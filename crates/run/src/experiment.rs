@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::batch::{RunReport, Runner};
+use crate::memory;
 use crate::metrics::Metric;
 use crate::metrics::{metric_values, metrics, notes, usual};
 use crate::metrics::{Selected, Selection, SelectionError};
@@ -245,9 +246,9 @@ impl Experiment {
         let Some(features) = spec.features().filter(|_| !self.workers.always) else {
             return self.workers.run(self, spec, seed, outputs, attendance);
         };
-        match fair(features, &self.machine) {
-            Err(error) => RunError::from(error).into(),
-            Ok(sched) => {
+        match memory::reserve(&self.workload).and_then(|room| Ok((room, fair(features, &self.machine)?))) {
+            Err(error) => error.into(),
+            Ok((_room, sched)) => {
                 let trace = outputs.trace.map(|t| (t.head, BufWriter::new(IgnoreBrokenPipe(t.file))));
                 let mut engine = self.engine(sched, seed);
                 attendance.stop.into_iter().for_each(|stop| engine.stop_on(stop));
@@ -292,6 +293,7 @@ impl Experiment {
     pub fn recorded(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
         match self.scheds[sched].features().filter(|_| !self.workers.always) {
             Some(features) => {
+                let _room = memory::reserve(&self.workload)?;
                 let mut engine = self.engine(fair(features, &self.machine)?, seed);
                 engine.stop_on(Arc::clone(stop));
                 self.recorded_here(engine, &head)

@@ -35,6 +35,7 @@ pub mod experiment;
 pub mod instrumented;
 pub mod kernel_compat;
 pub mod key;
+mod memory;
 pub mod metrics;
 pub mod placements;
 pub mod run_config;
