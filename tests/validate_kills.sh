@@ -68,6 +68,6 @@ sleep 1.5
 kill -TERM $running
 code=0
 wait $running || code=$?
-[ $code = 130 ] || { echo "validate_kills: after SIGTERM it ended with $code"; cat "$dir/err"; exit 1; }
+[ $code = 143 ] || { echo "validate_kills: after SIGTERM it ended with $code"; cat "$dir/err"; exit 1; }
 [ "$(state)" = "$before" ] && [ ! -e "$FAIRGROUND_STATE/restore.jsonl" ] || { echo "validate_kills: changed after SIGTERM"; exit 1; }
 echo "validate_kills: as before after $kills kills, of which $caught left something to restore (SEED=$SEED)"

@@ -38,7 +38,7 @@ pub enum Failure {
     Run(Report),
     /// Exit status 2: the input or the command line is wrong.
     Input(Report),
-    /// Exit status 130, as a shell reports death by SIGINT. The text says which results are stored.
+    /// A signal stopped the command; exit status as a shell reports death by it, 130 after Ctrl-C. The text says which results are stored.
     Interrupted(String),
 }
 
@@ -84,7 +84,7 @@ pub fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
         Ok(End::ConditionHeld) => return ExitCode::from(3),
         Err(Failure::Interrupted(said)) => {
             crate::output::complain(&said);
-            return ExitCode::from(130);
+            return ExitCode::from(crate::output::status_of_signal());
         }
         Err(Failure::Run(report)) => (1, report),
         Err(Failure::Input(report)) => (2, report),

@@ -68,6 +68,6 @@ fn main() -> ExitCode {
         return worker::serve(&worker::scheduler);
     }
     error::install();
-    output::remove_unfinished_on_interrupt();
+    output::remove_unfinished_on_signals();
     error::exit_code(command.run())
 }

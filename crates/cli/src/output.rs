@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use fairground_host::stop::{on_end_signals, INTERRUPT};
 use fairground_lab::tables::printable;
 use fairground_run::experiment::Stop;
 use fairground_trace::IgnoreBrokenPipe;
@@ -16,7 +17,7 @@ use thiserror::Error;
 
 use crate::error::{run_failed, Failure};
 
-/// Temporary files and directories that an interrupt must remove.
+/// Temporary files and directories that an end by signal must remove.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// What names of temporary files and directories begin with.
@@ -59,38 +60,57 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The flag that the first Ctrl-C sets if the command stops by itself then. The next Ctrl-C ends the process.
+/// The flag by which the command stops by itself, if it does.
 static STOP: Mutex<Option<Stop>> = Mutex::new(None);
 
-/// Ctrl-C leaves neither half a result nor a temporary file.
-pub fn remove_unfinished_on_interrupt() {
-    let clean_up = || {
-        if let Some(stop) = STOP.lock().ok().and_then(|mut stop| stop.take()) {
-            stop.store(true, Ordering::Relaxed);
-            return;
+/// The signal that ended the command; 0: none.
+static ENDED_BY: AtomicU8 = AtomicU8::new(0);
+
+/// Ctrl-C, SIGTERM and SIGHUP leave neither half a result nor a temporary file.
+///
+/// Temporary files are removed by name. Files without a name (O_TMPFILE) would also be gone after SIGKILL, but not every
+/// file system has them, linkat() cannot replace a file, and directories of logs need this way anyhow.
+pub fn remove_unfinished_on_signals() {
+    let end = |signal| {
+        let status = 128u8.saturating_add(u8::try_from(signal).unwrap_or(0));
+        if let Some(stop) = STOP.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            if !stop.swap(true, Ordering::Relaxed) {
+                ENDED_BY.store(status, Ordering::Relaxed);
+                return;
+            }
+            // The second Ctrl-C ends the process at once. Not so the others: timeout(1) sends SIGTERM twice, and a
+            // terminal that closes SIGHUP.
+            if signal != INTERRUPT {
+                return;
+            }
         }
         // Locked until the end, so that create_temporary() makes nothing after the last removal.
         let files = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
         for path in files.iter().rev() {
             let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
-        // As a shell reports death by SIGINT.
-        std::process::exit(130);
+        std::process::exit(status.into());
     };
-    // Fails only if a handler is there already.
-    let _ = ctrlc::set_handler(clean_up);
+    // Without threads, the command ends by signals as any program does.
+    let _ = on_end_signals(end);
 }
 
-/// A flag that Ctrl-C sets instead of ending the process. The command then stops soon and says what it has stored.
-pub fn stop_on_interrupt() -> Stop {
+/// A flag that a signal sets instead of ending the process. The command then stops soon and says what it has stored.
+pub fn stop_on_signals() -> Stop {
     let stop = Stop::default();
-    if let Ok(mut asked) = STOP.lock() {
-        *asked = Some(Stop::clone(&stop));
-    }
+    *STOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stop::clone(&stop));
     stop
 }
 
-/// Creates a temporary file or directory and records it for removal by Ctrl-C, which waits until both are done.
+/// Exit status of a command that a signal has stopped, as shells report an end by that signal.
+pub fn status_of_signal() -> u8 {
+    match ENDED_BY.load(Ordering::Relaxed) {
+        0 => 130,
+        status => status,
+    }
+}
+
+/// Creates a temporary file or directory and records it for removal by a signal, which waits until both are done.
 pub fn create_temporary<T: AsRef<Path>>(create: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let mut paths = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     let created = create()?;

@@ -1,15 +1,13 @@
-//! What commands change on this machine and restore: where the record of it is, and ends by signal.
+//! What commands change on this machine and restore: where the record of it is.
 
 use std::path::{Path, PathBuf};
 
-use fairground_host::stop::stop_on_termination;
 use fairground_host::{Host, Keeper};
-use fairground_run::experiment::Stop;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, stop_on_interrupt};
+use crate::error::{End, Failure};
+use crate::output::{complain, print};
 
 /// No place for the record of what has to be restored.
 #[derive(Debug, Error, Diagnostic)]
@@ -52,11 +50,4 @@ pub fn restore() -> Result<End, Failure> {
     };
     print(&text)?;
     Ok(End::Done)
-}
-
-/// A flag that Ctrl-C, SIGTERM and SIGHUP set, so that the command restores what it has changed.
-pub fn stoppable() -> Result<Stop, Failure> {
-    let stop = stop_on_interrupt();
-    stop_on_termination(&stop).map_err(run_failed)?;
-    Ok(stop)
 }

@@ -1,29 +1,31 @@
-//! Ends by signal: SIGTERM and SIGHUP stop a command as Ctrl-C does, so that it restores what it has changed.
+//! Ends by signal: a command that Ctrl-C, SIGTERM or SIGHUP ends first restores what it has changed and removes what it
+//! has not finished.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::io;
+use std::os::raw::c_int;
 
-use nix::sys::signal::{sigaction, SaFlags, SigAction, SigHandler, SigSet, Signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
-static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+/// The signal of Ctrl-C.
+pub const INTERRUPT: c_int = SIGINT;
 
-extern "C" fn set_stop(_: libc::c_int) {
-    // A load and a store of atomics: allowed in a handler.
-    if let Some(stop) = STOP.get() {
-        stop.store(true, Ordering::Relaxed);
-    }
-}
-
-/// From now on SIGTERM and SIGHUP set `stop`. Of several calls in a process the first counts.
+/// From now on a thread of its own calls `handler` with the number of each SIGINT, SIGTERM and SIGHUP. SIGTERM and SIGHUP
+/// stay ignored where they are (`nohup`).
 ///
 /// # Errors
-/// If the system does not let it handle the signals.
-pub fn stop_on_termination(stop: &Arc<AtomicBool>) -> nix::Result<()> {
-    let _ = STOP.set(Arc::clone(stop));
-    let action = SigAction::new(SigHandler::Handler(set_stop), SaFlags::SA_RESTART, SigSet::empty());
-    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
-        // SAFETY: the handler does what handlers may do.
-        unsafe { sigaction(signal, &action) }?;
-    }
-    Ok(())
+/// If the system does not let it handle the signals, or start the thread.
+pub fn on_end_signals(mut handler: impl FnMut(c_int) + Send + 'static) -> io::Result<()> {
+    let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal == SIGINT || !is_ignored(*signal));
+    let mut signals = Signals::new(caught)?;
+    let run = move || signals.forever().for_each(&mut handler);
+    std::thread::Builder::new().name("signals".into()).spawn(run).map(drop)
+}
+
+/// Whether this process was started with the signal ignored.
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: asks only, and fills the struct.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }

@@ -18,7 +18,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, stop_on_interrupt, OutputFile};
+use crate::output::{complain, print, stop_on_signals, OutputFile};
 use crate::progress::Progress;
 use crate::run_options::{warned, Jobs};
 use crate::store::StoreOptions;
@@ -69,7 +69,7 @@ impl Calibrate {
         let machine = Machine::find(&self.machine)?;
         let options = if self.posterior { Vec::new() } else { self.options(&machine)? };
         let store = self.store.open()?;
-        let stop = stop_on_interrupt();
+        let stop = stop_on_signals();
         let progress = Progress::endless();
         let runs = FitRuns {
             seeds: (1..=self.seeds).collect(),

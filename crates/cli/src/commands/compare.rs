@@ -20,7 +20,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, stop_on_interrupt, OutputFile};
+use crate::output::{complain, print, stop_on_signals, OutputFile};
 use crate::provenance::made_by;
 use crate::run_options::{Jobs, RunOptions};
 use crate::store::{Runs, StoreOptions};
@@ -263,7 +263,7 @@ impl Compare {
     /// The runs on draws, each with all sides.
     fn drawn_runs(&self, drawn: Draws, plan: &Plan) -> Result<Vec<DrawnRuns>, Failure> {
         let store = if plan.check_determinism { None } else { self.store.open()? };
-        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        let (runs, stop) = (Runs::new(), stop_on_signals());
         match drawn.carry_out(plan, store.as_ref(), &stop, &|progress| runs.tell(progress)) {
             Err(BatchError::Stopped) => Err(runs.interrupted(store.as_ref())),
             drawn => Ok(drawn?),
@@ -285,7 +285,7 @@ impl Compare {
     fn results(&self, sides: &Sides, plan: &Plan) -> Result<Results, Failure> {
         // A check of determinism makes every run.
         let store = if plan.check_determinism { None } else { self.store.open()? };
-        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        let (runs, stop) = (Runs::new(), stop_on_signals());
         match Executor::batch(&sides.experiments, plan, store.as_ref(), &stop, &|progress| runs.tell(progress)) {
             Err(BatchError::Stopped) => Err(runs.interrupted(store.as_ref())),
             results => Ok(results?),

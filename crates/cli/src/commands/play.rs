@@ -21,7 +21,7 @@ use thiserror::Error;
 
 use super::run::{parse_seed, RunFormat};
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, stop_on_interrupt, OutputFile};
+use crate::output::{complain, print, stop_on_signals, OutputFile};
 use crate::provenance::made_by;
 
 /// Name and version of the schema.
@@ -142,7 +142,7 @@ impl Play {
                 CannotPlay::Round(error) => run_failed(error),
             })?),
         };
-        let stop = stop_on_interrupt();
+        let stop = stop_on_signals();
         // Both before the first round, so that what is amiss is known at once.
         let file = self.trace.as_deref().map(OutputFile::create).transpose()?;
         let recording =

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use self::options::{Layout, Looks};
 use crate::error::{End, Failure};
-use crate::output::{complain, stop_on_interrupt};
+use crate::output::{complain, stop_on_signals};
 use crate::provenance::made_by;
 use crate::run_options::Jobs;
 use crate::store::{Runs, StoreOptions};
@@ -71,7 +71,7 @@ impl Reproduce {
         let writer = self.layout.open()?;
         let ready = request.ready()?;
         ready.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
-        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        let (runs, stop) = (Runs::new(), stop_on_signals());
         let tell = |progress| runs.tell(progress);
         let result = match ready.carry_out(store.as_ref(), self.jobs.count(), &stop, &tell) {
             Err(RequestError::Batch(BatchError::Stopped)) => return Err(runs.interrupted(store.as_ref())),

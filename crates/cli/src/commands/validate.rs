@@ -24,10 +24,10 @@ use thiserror::Error;
 
 use super::play::fastest;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, OutputFile};
+use crate::output::{complain, print, stop_on_signals, OutputFile};
 use crate::progress::Steps;
 use crate::provenance::made_by;
-use crate::restore::{hold, restore, restore_left, stoppable};
+use crate::restore::{hold, restore, restore_left};
 use crate::run_options::Jobs;
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
@@ -328,7 +328,7 @@ impl Validate {
                 }
             }
         }
-        let stop = stoppable()?;
+        let stop = stop_on_signals();
         let plays = Plays {
             host: &setup.host,
             keeper,
@@ -360,7 +360,7 @@ impl Validate {
         let hz = setup.host.hz();
         let simulator = Simulator::new(&setup.machine, sched.clone(), hz, self.doubt, self.workers.workers())?;
         let store = self.store.open()?;
-        let (runs, stop) = (Runs::new(), stoppable()?);
+        let (runs, stop) = (Runs::new(), stop_on_signals());
         let tell = |progress| runs.tell(progress);
         match simulator.predict(&played, self.jobs.count(), store.as_ref(), &stop, &tell) {
             Err(PredictError::Batch(BatchError::Stopped)) => Err(runs.interrupted(store.as_ref())),

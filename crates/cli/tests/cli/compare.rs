@@ -189,27 +189,30 @@ fn a_comparison_takes_what_is_on_record_and_results_go_from_store_to_store() {
     refuses(&format!("{SMALL} --store Cargo.toml"), &["cannot keep results in Cargo.toml", "--no-store"]);
 }
 
-/// A comparison that would take for ever is interrupted when it has kept something.
+/// A comparison that would take for ever is ended when it has kept something. timeout(1) sends SIGTERM twice.
 #[test]
 fn an_interrupted_comparison_keeps_what_was_finished_and_says_so() {
     use std::process::{Command, Stdio};
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("store");
-    let store = fairground_run::store::Store::open(&path).unwrap();
-    let words = "compare hikey960 sched-pipe:loops=200,threads --base fair:v5.9 --test fair:v6.12 --seeds 20000 --jobs 1 --store";
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
-    let child =
-        command.args(words.split(' ')).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while store.len().unwrap() < 3 {
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    for (signals, code) in [(&["-INT"][..], 130), (&["-TERM", "-TERM"], 143)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store");
+        let store = fairground_run::store::Store::open(&path).unwrap();
+        let words = "compare hikey960 sched-pipe:loops=200,threads --base fair:v5.9 --test fair:v6.12 --seeds 20000 --jobs 1 --store";
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
+        let child =
+            command.args(words.split(' ')).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while store.len().unwrap() < 3 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        for signal in signals {
+            Command::new("kill").args([*signal, child.id().to_string().as_str()]).status().unwrap();
+        }
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!((ended.status.code(), ended.stdout.len()), (Some(code), 0));
+        let kept = store.len().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(said.contains(&format!("interrupted: {kept} of 40000 results are stored in")), "{said}");
     }
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let ended = child.wait_with_output().unwrap();
-    assert_eq!((ended.status.code(), ended.stdout.len()), (Some(130), 0));
-    let kept = store.len().unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains(&format!("interrupted: {kept} of 40000 results are stored in")), "{said}");
 }
 
 #[test]

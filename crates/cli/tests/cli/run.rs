@@ -188,23 +188,53 @@ fn a_reader_that_leaves_is_not_an_error() {
     }
 }
 
-/// SIGINT in the middle of a long run.
+/// In the middle of a long run: it ends as by the signal, and removes what it has not finished.
 #[cfg(unix)]
 #[test]
-fn an_interrupt_leaves_no_file() {
+fn a_signal_leaves_no_file() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+            .args(["run", "hikey", "periodic:duration=3600", "--sched", "fair:v5.9", "--trace"])
+            .arg(dir.path().join("trace.txt"))
+            .spawn()
+            .unwrap();
+        while files(dir.path()).is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
+        assert!(files(dir.path()).is_empty(), "{signal}");
+    }
+}
+
+/// The command is as good as done when the terminal has gone: it is not to end by that.
+#[cfg(unix)]
+#[test]
+fn what_nohup_ignores_stays_ignored() {
     let dir = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
-        .args(["run", "hikey", "periodic:duration=3600", "--sched", "fair:v5.9", "--trace"])
+    let mut child = Command::new("nohup")
+        .args([
+            env!("CARGO_BIN_EXE_fairground"),
+            "run",
+            "hikey",
+            "periodic:duration=3600",
+            "--sched",
+            "fair:v5.9",
+            "--trace",
+        ])
         .arg(dir.path().join("trace.txt"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
     while files(dir.path()).is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(files(dir.path()).is_empty());
+    let send = |signal: &str| Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(send("-HUP").success() && send("-TERM").success());
+    assert_eq!(child.wait().unwrap().code(), Some(143), "not 129");
 }
 
 /// Two threads for three rounds, and one that is forked: a file each, with a head and a line a round.

@@ -17,8 +17,8 @@ use super::record::in_force;
 use super::Ab;
 use crate::commands::play::{default_timeout, fastest, figures};
 use crate::error::{run_failed, End, Failure};
+use crate::output::stop_on_signals;
 use crate::output::{complain, print};
-use crate::restore::stoppable;
 
 /// The features that were in force come back, whatever happens.
 struct Before<'r> {
@@ -49,7 +49,7 @@ impl Ab {
             CannotPlay::Refused(refusal) => refusal.into(),
             CannotPlay::Round(error) => run_failed(error),
         })?;
-        let stop = stoppable()?;
+        let stop = stop_on_signals();
         let before = Before { running: &running, features: in_force(&running) };
         let mut results = vec![Vec::new(), Vec::new()];
         for seed in 1..=self.rounds {

@@ -16,8 +16,8 @@ use thiserror::Error;
 use super::record::in_force;
 use super::{LiveCommand, Set, Start, Status};
 use crate::error::{run_failed, End, Failure};
+use crate::output::stop_on_signals;
 use crate::output::{complain, print};
-use crate::restore::stoppable;
 
 /// The tick rate is not known.
 #[derive(Debug, Error, Diagnostic)]
@@ -77,7 +77,7 @@ impl Start {
         let host = Host::new(Path::new("/"), false);
         let hz = self.hz.or_else(|| host.hz()).ok_or(NoHz)?;
         features.notes().iter().for_each(|note| complain(&format!("note: {note}")));
-        let stop = stoppable()?;
+        let stop = stop_on_signals();
         let begin = Instant::now();
         let goes_on =
             || !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s));
@@ -141,7 +141,7 @@ impl Status {
             print(&report(&running.status()))?;
             return Ok(End::Done);
         };
-        let stop = stoppable()?;
+        let stop = stop_on_signals();
         let is_terminal = std::io::stdout().is_terminal();
         while !stop.load(Ordering::Relaxed) {
             if is_terminal {

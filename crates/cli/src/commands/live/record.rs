@@ -12,8 +12,8 @@ use super::built::this_machine;
 use super::Record;
 use crate::commands::run::{dat, TraceFormatName};
 use crate::error::{run_failed, End, Failure};
+use crate::output::stop_on_signals;
 use crate::output::{print_beside, OutputFile};
-use crate::restore::stoppable;
 
 /// Numbers of notes are below this.
 const NOTES: u16 = 1024;
@@ -21,7 +21,7 @@ const NOTES: u16 = 1024;
 impl Record {
     pub fn run(self) -> Result<End, Failure> {
         let running = Running::open()?;
-        let stop = stoppable()?;
+        let stop = stop_on_signals();
         let begin = Instant::now();
         let goes_on =
             || !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s));

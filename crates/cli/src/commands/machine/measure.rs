@@ -20,10 +20,10 @@ use crate::commands::calibrate::NotAFile;
 use crate::commands::play::kernel;
 use crate::commands::run::RunFormat;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, print_beside, OutputFile};
+use crate::output::{complain, print, print_beside, stop_on_signals, OutputFile};
 use crate::progress::Progress;
 use crate::provenance::made_by;
-use crate::restore::{hold, restore, restore_left, stoppable};
+use crate::restore::{hold, restore, restore_left};
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-measure-1";
@@ -93,7 +93,7 @@ impl Measure {
                 (name.clone(), text, machine)
             }
         };
-        let (kernel, stop, progress) = (kernel(), stoppable()?, Progress::endless());
+        let (kernel, stop, progress) = (kernel(), stop_on_signals(), Progress::endless());
         let host = Host::new(Path::new("/"), true);
         let options = MeasureOptions {
             rounds: self.rounds as usize,
