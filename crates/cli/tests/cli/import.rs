@@ -44,6 +44,23 @@ fn a_trace_of_ours_becomes_a_workload_that_runs_anywhere() {
     });
 }
 
+/// Where a recording ends, nearly each of its threads sleeps without anybody left to wake it.
+#[test]
+fn threads_that_wait_at_the_end_of_a_recording_have_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (trace, file) = (path("trace.txt"), path("again.json"));
+    succeeds(&format!("run hikey960 hackbench:groups=1,loops=2 --sched fair:v5.9 --trace {trace}"));
+    succeeds(&format!("import {trace} -o {file}"));
+    let said = fairground(&format!("run hikey960 {file} --sched fair:v5.9")).stderr;
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("for ever")).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(
+        lines[0].contains("threads wait for ever at the end of the recording") && lines[0].contains("hackbench-recv"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_a_trace_does_not_say_is_asked_for_or_reported() {
     with_kernels_trace(KERNELS, |trace, file| {

@@ -6,6 +6,9 @@ use super::spawns::Population;
 use super::{stuck, Problem, Remark, Step};
 use crate::program::*;
 
+/// Threads of a recording that are named in a remark on all.
+const NAMED: usize = 5;
+
 /// Who does one thing at one object.
 #[derive(Default)]
 struct Users {
@@ -48,9 +51,14 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
         meetings[sem as usize].wakers.add(device, 1);
     }
     let stuck = stuck::find(w, population);
+    let mut at_rest: Vec<(Step, u64)> = Vec::new();
     for (id, (object, meeting)) in w.objects.iter().zip(&meetings).enumerate() {
         let what = format!("{} {}", object.kind(), w.object_label(id as ObjId));
         let said = remarks.len();
+        if let Some(waits) = rest(w, object, meeting, stuck[id]) {
+            at_rest.push(waits);
+            continue;
+        }
         match object {
             Object::Barrier { parties } => barrier(id as ObjId, *parties, &meeting.waiters)?,
             Object::Semaphore { value } if *value > 0 => {}
@@ -64,7 +72,35 @@ pub(super) fn check(w: &Workload, population: &Population, remarks: &mut Vec<Rem
             remarks.push(Remark::suspicious(step, w.name_of(step.spec), message));
         }
     }
+    remarks.extend(resting(w, &at_rest));
     Ok(())
+}
+
+/// The recorded threads that wait for ever at this semaphore, and how many: where a recording ends, those sleep who were
+/// woken later.
+fn rest(w: &Workload, object: &Object, meeting: &WaitPoint, stuck: Option<(Step, u64)>) -> Option<(Step, u64)> {
+    let lonely = || match meeting.wakers.first {
+        None => meeting.waiters.first.map(|step| (step, meeting.waiters.total())),
+        Some(_) => None,
+    };
+    let Object::Semaphore { value: 0 } = object else { return None };
+    stuck.or_else(lonely).filter(|(step, _)| w.tasks.get(step.spec as usize).is_some_and(TaskSpec::is_recorded))
+}
+
+/// One remark for all of them: there is one for nearly each thread of a recording.
+fn resting(w: &Workload, at_rest: &[(Step, u64)]) -> Option<Remark> {
+    let (step, _) = *at_rest.first()?;
+    let threads = at_rest.iter().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
+    let mut names: Vec<String> = at_rest.iter().map(|(step, _)| w.name_of(step.spec)).collect();
+    names.dedup();
+    let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
+    names.truncate(NAMED);
+    let message = match threads {
+        1 => "waits for ever at the end of the recording: nobody in it wakes the thread any more".to_owned(),
+        _ => format!("{threads} threads wait for ever at the end of the recording, as nobody in it wakes them any more: {}{more}", names.join(", ")),
+    };
+    let subject = if threads == 1 { w.name_of(step.spec) } else { w.name.clone() };
+    Some(Remark::suspicious(step, subject, message))
 }
 
 fn note(meetings: &mut [WaitPoint], step: Step, op: &Op, threads: u64) {
