@@ -99,6 +99,12 @@ pub fn open_watched(path: &Path) -> Result<(Box<dyn EventSource>, Position), Tra
             Err(_) => Err(TraceError::Io { file: name, cause: "a trace.dat cannot be read from a pipe".into() }),
         };
     }
+    if dat::PERF_SIGNATURES.iter().any(|signature| head.starts_with(signature)) {
+        return match file.file.stream_position() {
+            Ok(_) => Ok((Box::new(dat::PerfDataReader::new(&name, file)?), position)),
+            Err(_) => Err(TraceError::Io { file: name, cause: "a perf.data cannot be read from a pipe".into() }),
+        };
+    }
     if let Some((_, by)) = COMPRESSED.iter().find(|(begin, _)| head.starts_with(begin)) {
         return Err(TraceError::Compressed { file: name, by });
     }

@@ -1,5 +1,5 @@
 //! trace.dat: the file of trace-cmd, KernelShark and LISA. [`DatReader`] reads versions 6 and 7, [`write()`] makes
-//! version 6 of our own trace in text.
+//! version 6 of our own trace in text. [`PerfDataReader`] reads perf.data, which has the same formats of events.
 //!
 //! A file carries the formats of its events, by which they are read: whatever the offsets, sizes and byte order of the
 //! machine that recorded it. Each CPU has pages of the kernel's ring buffer of its own.
@@ -10,6 +10,7 @@ mod format;
 mod layout;
 mod packed;
 mod page;
+mod perf_data;
 mod reader;
 mod stream;
 mod v6;
@@ -18,6 +19,7 @@ mod write;
 
 pub use bytes::ReadAt;
 pub use layout::page_bytes;
+pub use perf_data::{PerfDataReader, SIGNATURES as PERF_SIGNATURES};
 pub use reader::DatReader;
 pub use write::head::Head;
 pub use write::{write, DatError};

@@ -12,6 +12,7 @@ use crate::text::{Reader, TraceError};
 use crate::{EventSource, FtraceText, Names, RuleNames};
 
 mod files;
+mod perf_data;
 
 /// All events of ours, texts longer than a small record, times that a page cannot tell by 27 bits, several CPUs at one
 /// instant, a name that holds what stands behind it.

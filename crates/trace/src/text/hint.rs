@@ -5,7 +5,6 @@ use super::digits;
 /// What to do about it.
 pub fn hint(found: &str) -> &'static str {
     match found {
-        f if f.starts_with("PERFILE2") => "this is perf's own file; `perf script -i FILE` makes text",
         f if is_latency_format(f) => {
             "CPU and flags are one word, as in latency format: `echo 0 > options/latency-format` before the trace is read, \
              `trace-cmd report` without -l"
