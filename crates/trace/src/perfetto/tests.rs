@@ -543,7 +543,17 @@ fn a_decision_shows_its_rule_and_its_reasons() {
     assert!(holds("CPU4 decisions") && holds("placement decisions") && holds("why"));
     assert!(holds("f: l (A2)") && holds("balance, f: l (P3)"));
     assert!(holds("CPU 4 has 12") && holds("CPU3 capacity") && holds("big energy, active") && holds("soc temperature"));
+    assert!(holds("big power, active") && holds("uW"));
     assert!(holds("a b=c pid=7-1001 uclamped_avg") && holds("CPU6 util_avg"));
+}
+
+/// 1.5 uJ in the first 4 us are 375 mW.
+#[test]
+fn power_is_the_energy_since_the_record_before_over_its_time() {
+    let mut milliwatts = Message::default();
+    milliwatts.signed(track_event::COUNTER_VALUE, 375_000);
+    let (milliwatts, bytes) = (milliwatts.as_bytes(), sample().1);
+    assert_eq!(bytes.windows(milliwatts.len()).filter(|w| *w == milliwatts).count(), 1);
 }
 
 /// 500 MHz of 2 GHz.

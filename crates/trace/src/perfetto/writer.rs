@@ -3,7 +3,7 @@
 //! Events of the kernel are gathered as long as they happen on one CPU, then written as a bundle; so the order of the
 //! file is the order of the run, and little is held back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::mem::take;
 
@@ -63,6 +63,8 @@ enum Track {
     Cooling(CpuId),
     Zone(u8),
     Rail(u16, EnergyPart),
+    /// Mean power since the record before.
+    Power(u16, EnergyPart),
     /// One of [`SIGNALS`], of a CPU's run queue.
     Queue(CpuId, u8),
     /// One of [`SIGNALS`], of a task.
@@ -95,6 +97,7 @@ impl Track {
             Track::Rail(rail, part) => (8, rail.into(), part_number(part)),
             Track::Queue(cpu, which) => (9, cpu, which),
             Track::Task(task, which) => (10, task, which),
+            Track::Power(rail, part) => (11, rail.into(), part_number(part)),
         };
         kind << 48 | u64::from(which) << 40 | u64::from(of)
     }
@@ -111,6 +114,7 @@ impl Track {
             Track::Cooling(_) => Some("operating points"),
             Track::Zone(_) => Some("m°C"),
             Track::Rail(..) => Some("uJ"),
+            Track::Power(..) => Some("uW"),
         }
     }
 }
@@ -132,7 +136,14 @@ impl<W: Write> PerfettoTrace<W> {
     /// reasons of decisions are requested.
     pub fn new(out: W, hardware: Hardware, names: Names, words: RuleNames, why: bool) -> Self {
         let recorder = Recorder::new(hardware.cpus.len(), names, words);
-        let packets = Packets { out, hardware, cpu: 0, events: Message::default(), known: BTreeSet::new() };
+        let packets = Packets {
+            out,
+            hardware,
+            cpu: 0,
+            events: Message::default(),
+            known: BTreeSet::new(),
+            meters: BTreeMap::new(),
+        };
         PerfettoTrace { recorder, why, packets, reasons: Vec::new(), error: None }
     }
 
@@ -230,6 +241,8 @@ struct Packets<W: Write> {
     events: Message,
     /// Tracks that have been described.
     known: BTreeSet<Track>,
+    /// Time and energy of the last record of each meter.
+    meters: BTreeMap<(u16, EnergyPart), (Time, u64)>,
 }
 
 impl<W: Write> Packets<W> {
@@ -281,8 +294,11 @@ impl<W: Write> Packets<W> {
             }
             EventKind::Energy { rail, part, picojoules } => {
                 let name = self.hardware.rails.get(usize::from(rail)).map_or("rail", |r| r);
-                let name = format!("{name} energy, {}", energy::word(part));
-                self.counter(time, Track::Rail(rail, part), &name, (picojoules / 1_000_000) as i64, Some(record))
+                let part_word = energy::word(part);
+                let [energy, power] = ["energy", "power"].map(|what| format!("{name} {what}, {part_word}"));
+                self.counter(time, Track::Rail(rail, part), &energy, (picojoules / 1_000_000) as i64, Some(record))?;
+                let Some(microwatts) = self.power(time, (rail, part), picojoules) else { return Ok(()) };
+                self.counter(time, Track::Power(rail, part), &power, microwatts, None)
             }
             EventKind::Frequency { khz } => {
                 self.kernel_event(record)?;
@@ -303,6 +319,14 @@ impl<W: Write> Packets<W> {
         let context = record.context.map_or("", |(comm, _)| comm);
         let name = format!("{context} {} {}", record.name, value(&record.fields, "event"));
         self.instant(record, Track::Marks, "marks", name.trim_end(), &mut Vec::new())
+    }
+
+    /// Mean power since the last record of a meter, uW; `None` if no time has passed. Energy counts from time 0.
+    fn power(&mut self, time: Time, meter: (u16, EnergyPart), picojoules: u64) -> Option<i64> {
+        let (begin, before) = self.meters.insert(meter, (time, picojoules)).unwrap_or((0, 0));
+        let (ns, picojoules) = (u128::from(time.checked_sub(begin)?), u128::from(picojoules.checked_sub(before)?));
+        // 1 pJ in 1 ns is 1 mW.
+        i64::try_from((picojoules * 1000).checked_div(ns)?).ok()
     }
 
     /// Writes the capacity of a CPU at a frequency, kHz; `None`: its top frequency.
