@@ -171,7 +171,7 @@ impl ReplayRunner<'_> {
         let head =
             TraceHead { format: TraceFormat::Text, meta: Vec::new(), notes: Vec::new(), why: false, marks: None };
         let trace = Trace { head, file: file.try_clone().map_err(lost)? };
-        let ran = self.experiment.carry_out(sched, seed, Some(trace), None);
+        let ran = self.experiment.carry_out(sched, seed, Some(trace));
         let report = ran.outcome?;
         ran.trace.map_err(lost)?;
         file.rewind().map_err(lost)?;

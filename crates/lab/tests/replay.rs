@@ -36,7 +36,7 @@ fn recorded(experiment: &Experiment) -> Imported {
         why: false,
         marks: None,
     };
-    let ran = experiment.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
+    let ran = experiment.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }));
     ran.outcome.unwrap();
     ran.trace.unwrap();
     file.rewind().unwrap();

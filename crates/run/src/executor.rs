@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::batch::{self, BatchError, Plan, Results, RunReport, Runner};
-use crate::experiment::{Experiment, RunError, Stop};
+use crate::experiment::{Attendance, Experiment, Outputs, RunError, SharedTime, Stop};
 use crate::key::{ColumnKey, Key};
 use crate::store::{Lookup, Record, Store};
 
@@ -39,7 +39,7 @@ pub struct Executor {
 }
 
 /// What the executor reports while it runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Progress {
     /// The store was searched; runs begin.
     Begun {
@@ -47,6 +47,8 @@ pub enum Progress {
         runs: usize,
         /// Number of these that are in the store.
         kept: usize,
+        /// The virtual time of the runs that are made.
+        time: VirtualTime,
     },
     /// One more run is done.
     Done {
@@ -55,6 +57,43 @@ pub enum Progress {
     },
     /// A problem with the store. The runs go on.
     Trouble(String),
+}
+
+/// The virtual time that all runs of an executor have reached together, those in progress included.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualTime(Arc<Mutex<Times>>);
+
+#[derive(Debug, Default)]
+struct Times {
+    /// Sum over the runs that have ended, ns.
+    ended: u64,
+    running: Vec<SharedTime>,
+}
+
+impl VirtualTime {
+    /// Nanoseconds so far.
+    pub fn ns(&self) -> u64 {
+        let times = self.times();
+        times.running.iter().fold(times.ended, |sum, run| sum.saturating_add(run.load(Ordering::Relaxed)))
+    }
+
+    /// The time of one more run.
+    fn begin(&self) -> SharedTime {
+        let run = SharedTime::default();
+        self.times().running.push(Arc::clone(&run));
+        run
+    }
+
+    /// The run has ended.
+    fn end(&self, run: &SharedTime) {
+        let mut times = self.times();
+        times.running.retain(|other| !Arc::ptr_eq(other, run));
+        times.ended = times.ended.saturating_add(run.load(Ordering::Relaxed));
+    }
+
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Receives progress, from any thread.
@@ -110,7 +149,8 @@ impl Executor {
         let columns = Columns::new(experiments);
         if plan.check_determinism {
             let plan = Plan { scheds: columns.0.len(), ..plan.clone() };
-            report(Progress::Begun { runs: plan.scheds * plan.seeds.len(), kept: 0 });
+            let time = VirtualTime::default();
+            report(Progress::Begun { runs: plan.scheds * plan.seeds.len(), kept: 0, time });
             return batch::run(&plan, &columns, &|| report(Progress::Done { left: None }));
         }
         let mut executor = Executor::default();
@@ -186,6 +226,7 @@ struct Work<'a> {
     jobs: usize,
     stop: &'a Stop,
     report: ProgressListener<'a>,
+    time: VirtualTime,
     copied: Vec<Copied>,
     state: Mutex<State>,
 }
@@ -260,8 +301,9 @@ impl<'a> Work<'a> {
             }
         }
         state.order(|c| columns[c].experiment.machine.cpus.len());
-        report(Progress::Begun { runs: state.left() + state.given.len(), kept: state.given.len() });
-        Work { columns, store, jobs, stop, report, copied, state: Mutex::new(state) }
+        let (kept, time) = (state.given.len(), VirtualTime::default());
+        report(Progress::Begun { runs: state.left() + kept, kept, time: time.clone() });
+        Work { columns, store, jobs, stop, report, time, copied, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -287,7 +329,12 @@ impl<'a> Work<'a> {
     /// Result of a run, and whether it is to be stored: not if the failure does not depend on the run alone.
     fn run(&self, (c, s): Place) -> (Result<RunReport, String>, bool) {
         let column = &self.columns[c];
-        match batch::contained(|| column.experiment.until(self.stop, column.sched, column.seeds[s])) {
+        let time = self.time.begin();
+        let attendance = Attendance { time: Some(Arc::clone(&time)), stop: Some(Arc::clone(self.stop)) };
+        let (sched, seed) = (column.sched, column.seeds[s]);
+        let made = batch::contained(|| column.experiment.write(sched, seed, Outputs::default(), attendance).outcome);
+        self.time.end(&time);
+        match made {
             Ok(Ok(report)) => (Ok(report), true),
             Ok(Err(error)) => {
                 self.state().lost |= matches!(error, RunError::Lost(_));
@@ -463,9 +510,10 @@ mod tests {
         assert_eq!(single[..2], experiment[..]);
         assert_eq!(single, carry_out(None, 8, &|_| ()));
         let all = all.lock().unwrap();
-        assert_eq!(all[0], Progress::Begun { runs: 6, kept: 0 });
+        let Progress::Begun { runs: 6, kept: 0, time } = &all[0] else { panic!("{:?}", all[0]) };
+        assert!(time.ns() > 0 && time.times().running.is_empty(), "{time:?}");
         assert_eq!(all.len(), 7);
-        assert_eq!(all[6], Progress::Done { left: Some(Duration::ZERO) });
+        assert!(matches!(all[6], Progress::Done { left: Some(Duration::ZERO) }));
     }
 
     #[test]
@@ -475,7 +523,7 @@ mod tests {
         let first = carry_out(Some(&store), 2, &|_| ());
         let (all, report) = recorder();
         assert_eq!(first, carry_out(Some(&store), 2, &report));
-        assert_eq!(*all.lock().unwrap(), [Progress::Begun { runs: 6, kept: 6 }]);
+        assert!(matches!(all.lock().unwrap()[..], [Progress::Begun { runs: 6, kept: 6, .. }]));
 
         drop(store);
         let db = rusqlite::Connection::open(dir.path().join("results.sqlite")).unwrap();
@@ -490,7 +538,7 @@ mod tests {
             matches!(&all[0], Progress::Trouble(words) if words.contains("results.sqlite") && words.contains("checksum")),
             "{all:?}"
         );
-        assert_eq!(all[1], Progress::Begun { runs: 6, kept: 5 });
+        assert!(matches!(all[1], Progress::Begun { runs: 6, kept: 5, .. }));
     }
 
     #[test]
@@ -513,7 +561,7 @@ mod tests {
         let outcomes = executor.carry_out(None, 2, &Stop::default(), &report).unwrap();
         let [few, more] = asked.map(|asked| outcomes.of(asked));
         assert_eq!([&few[0], &few[1]], [&more[2], &more[0]]);
-        assert_eq!(all.lock().unwrap()[0], Progress::Begun { runs: 3, kept: 0 });
+        assert!(matches!(all.lock().unwrap()[0], Progress::Begun { runs: 3, kept: 0, .. }));
         assert_eq!(more, [2, 3, 1].map(|seed| experiment.run(0, seed)));
     }
 
@@ -537,7 +585,7 @@ mod tests {
         assert!(matches!(stopped, Err(BatchError::Stopped)));
         let (all, report) = recorder();
         executor().carry_out(Some(&store), 1, &Stop::default(), &report).unwrap();
-        assert_eq!(all.lock().unwrap()[0], Progress::Begun { runs: 3, kept: 1 });
+        assert!(matches!(all.lock().unwrap()[0], Progress::Begun { runs: 3, kept: 1, .. }));
     }
 
     /// Column 1 takes longest; the run times of columns 2 and 3 are unknown.

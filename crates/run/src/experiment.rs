@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::Arc;
 
 use fairground_fair::FairError;
 use fairground_machine::Machine;
-use fairground_sim::{Config, Engine, Event, HashObserver, MetricsObserver, Observer, Scheduler, SimError, Time};
+use fairground_sim::{Config, Engine, HashObserver, MetricsObserver, Observer, Scheduler, SimError};
 use fairground_trace::rtapp_log::RtappLog;
 use fairground_trace::rtapp_marks::RtappMarks;
 use fairground_trace::{
@@ -168,30 +168,24 @@ pub struct Recorded {
     pub recording: Recording,
 }
 
-/// Called from time to time with the virtual time that a run has reached.
-pub type TimeListener<'a> = &'a mut dyn FnMut(Time);
+/// The virtual time that a run has reached, ns.
+pub type SharedTime = Arc<AtomicU64>;
 
 /// When it is set to true, the run fails soon.
 pub type Stop = Arc<AtomicBool>;
 
-/// Reports the progress of a run, and stops it.
-#[derive(Default)]
-pub struct Attendance<'a> {
-    /// Receives the virtual time that the run has reached.
-    pub progress: Option<TimeListener<'a>>,
+/// What others see of a run while it is made, and how they stop it.
+#[derive(Clone, Default)]
+pub struct Attendance {
+    /// The run writes its virtual time here.
+    pub time: Option<SharedTime>,
     /// Stops the run when it becomes true.
     pub stop: Option<Stop>,
 }
 
-impl<'a> From<Option<TimeListener<'a>>> for Attendance<'a> {
-    fn from(progress: Option<TimeListener<'a>>) -> Self {
-        Attendance { progress, stop: None }
-    }
-}
-
-impl From<&Stop> for Attendance<'_> {
+impl From<&Stop> for Attendance {
     fn from(stop: &Stop) -> Self {
-        Attendance { progress: None, stop: Some(Arc::clone(stop)) }
+        Attendance { time: None, stop: Some(Arc::clone(stop)) }
     }
 }
 
@@ -228,8 +222,8 @@ impl Experiment {
     }
 
     /// One run of a scheduler with a seed: in this process, or in a worker if the scheduler needs one.
-    pub fn carry_out(&self, sched: usize, seed: u64, trace: Option<Trace>, progress: Option<TimeListener>) -> Ran {
-        self.write(sched, seed, Outputs { trace, logs: None }, progress.into())
+    pub fn carry_out(&self, sched: usize, seed: u64, trace: Option<Trace>) -> Ran {
+        self.write(sched, seed, Outputs { trace, logs: None }, Attendance::default())
     }
 
     /// The report of a run. When `stop` becomes true, the run fails soon.
@@ -252,7 +246,8 @@ impl Experiment {
                 let trace = outputs.trace.map(|t| (t.head, BufWriter::new(IgnoreBrokenPipe(t.file))));
                 let mut engine = self.engine(sched, seed);
                 attendance.stop.into_iter().for_each(|stop| engine.stop_on(stop));
-                self.finish(engine, trace, outputs.logs, attendance.progress)
+                attendance.time.into_iter().for_each(|time| engine.show_time(time));
+                self.finish(engine, trace, outputs.logs)
             }
         }
     }
@@ -264,20 +259,12 @@ impl Experiment {
     }
 
     /// Carries a run out in this process.
-    pub fn finish<W: Write>(
-        &self,
-        engine: Engine,
-        trace: Option<(TraceHead, W)>,
-        logs: Option<Logs>,
-        progress: Option<TimeListener>,
-    ) -> Ran {
+    pub fn finish<W: Write>(&self, engine: Engine, trace: Option<(TraceHead, W)>, logs: Option<Logs>) -> Ran {
         let mut exporter = trace.map(|(head, out)| self.exporter(&head, out, engine.scheduler()));
         let mut log = logs.map(|l| RtappLog::new(BufWriter::new(l.file), l.plan, Arc::clone(&self.workload)));
-        let mut reporter = progress.map(ProgressObserver::new);
         let mut observers: Vec<&mut dyn Observer> = Vec::new();
         observers.extend(exporter.as_deref_mut().map(|o| o as &mut dyn Observer));
         observers.extend(log.as_mut().map(|o| o as &mut dyn Observer));
-        observers.extend(reporter.as_mut().map(|o| o as &mut dyn Observer));
         let outcome = self.observe(engine, &mut observers).map_err(RunError::from);
         let logged = log.map_or(Ok(()), |log| log.finish().map(drop));
         let log_error = |e: io::Error| RunError::Failed(format!("cannot write the logs: {e}"));
@@ -375,50 +362,6 @@ impl Experiment {
 
 impl Runner for Experiment {
     fn run(&self, sched: usize, seed: u64) -> Result<RunReport, String> {
-        self.carry_out(sched, seed, None, None).outcome.map_err(|e| e.to_string())
-    }
-}
-
-/// Events between two reports of progress: well under a millisecond of work.
-const EVENTS_PER_REPORT: u32 = 4096;
-
-/// Reports the virtual time to a listener, once every [`EVENTS_PER_REPORT`] events.
-struct ProgressObserver<'a> {
-    progress: TimeListener<'a>,
-    /// Events until the next report.
-    left: u32,
-}
-
-impl<'a> ProgressObserver<'a> {
-    fn new(progress: TimeListener<'a>) -> Self {
-        ProgressObserver { progress, left: EVENTS_PER_REPORT }
-    }
-}
-
-impl Observer for ProgressObserver<'_> {
-    fn event(&mut self, event: &Event) {
-        self.left -= 1;
-        if self.left == 0 {
-            self.left = EVENTS_PER_REPORT;
-            (self.progress)(event.time);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use fairground_sim::EventKind;
-
-    use super::*;
-
-    #[test]
-    fn progress_is_reported_at_a_fixed_number_of_events() {
-        let mut reported = Vec::new();
-        let mut listener = |time| reported.push(time);
-        let mut observer = ProgressObserver::new(&mut listener);
-        let event = |time| Event { time, cpu: 0, kind: EventKind::Frequency { khz: 1 } };
-        (1..EVENTS_PER_REPORT).for_each(|_| observer.event(&event(1)));
-        observer.event(&event(1_250_000_000));
-        assert_eq!(reported, [1_250_000_000]);
+        self.carry_out(sched, seed, None).outcome.map_err(|e| e.to_string())
     }
 }

@@ -150,7 +150,7 @@ fn experiment(what: &str) -> Experiment {
 
 /// Why a run ends whose scheduler does this.
 fn reason(what: &str) -> String {
-    experiment(what).carry_out(0, 1, None, None).outcome.expect_err("no report").to_string()
+    experiment(what).carry_out(0, 1, None).outcome.expect_err("no report").to_string()
 }
 
 #[track_caller]
@@ -166,7 +166,7 @@ fn a_run_in_a_worker_is_the_run_here() {
     let there = experiment("");
     let here = Experiment { workers: Workers::default(), ..experiment("") };
     for (sched, seed) in [(0, 1), (1, 1), (0, u64::MAX)] {
-        let report = |experiment: &Experiment| experiment.carry_out(sched, seed, None, None).outcome.unwrap();
+        let report = |experiment: &Experiment| experiment.carry_out(sched, seed, None).outcome.unwrap();
         assert_eq!(report(&there), report(&here));
     }
 }
@@ -221,7 +221,7 @@ fn code_that_waits_is_ended() {
 fn a_run_that_exceeds_its_cpu_time_is_ended() {
     let mut experiment = experiment("loop");
     experiment.workers.limits = Limits { cpu: Duration::from_millis(300), call: LONG, ..experiment.workers.limits };
-    let reason = experiment.carry_out(0, 1, None, None).outcome.unwrap_err().to_string();
+    let reason = experiment.carry_out(0, 1, None).outcome.unwrap_err().to_string();
     assert!(reason.contains("0.3 s of CPU time, the limit set by --cpu-limit: in wake"), "{reason}");
 }
 
@@ -313,7 +313,7 @@ fn traced(experiment: &Experiment) -> (Ran, String) {
         why: true,
         marks: None,
     };
-    let ran = experiment.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }), None);
+    let ran = experiment.carry_out(0, 1, Some(Trace { head, file: file.try_clone().unwrap() }));
     file.flush().unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
     let mut text = String::new();

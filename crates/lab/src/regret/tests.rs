@@ -131,7 +131,7 @@ fn the_price_is_near_to_the_power_of_a_run() {
         let mut bound = workload(&tasks);
         bound.tasks.iter_mut().zip(placement).for_each(|(task, cpu)| task.affinity = Some(CpuMask::single(cpu)));
         experiment.workload = Arc::new(bound);
-        let report = experiment.carry_out(0, 1, None, None).outcome.unwrap();
+        let report = experiment.carry_out(0, 1, None).outcome.unwrap();
         let reading = |name: &str| report.metrics.iter().find(|r| r.metric.name == name).unwrap().value;
         let drawn = reading("energy_j") / 0.5 * 1e3;
         let off = (price.power_mw - drawn) / drawn;

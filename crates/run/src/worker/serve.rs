@@ -219,7 +219,7 @@ fn run(job: &Job, place: &SharedState, experiment: &Experiment, sched: Box<dyn S
         (_, Some(Err(e))) => return Reply { answer: Answer::Refused(format!("the logs: {e}")), trace_error: None },
         _ => None,
     };
-    let ran = experiment.finish(experiment.engine(sched, job.config.seed), trace, logs, None);
+    let ran = experiment.finish(experiment.engine(sched, job.config.seed), trace, logs);
     let answer = match ran.outcome {
         Ok(report) => Answer::Report(report),
         Err(RunError::Failed(problem)) => Answer::Failed(problem),

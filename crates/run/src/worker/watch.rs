@@ -74,13 +74,13 @@ impl Watch {
     ///
     /// # Errors
     /// If there is no reply; with a message for the user.
-    pub fn attend(&mut self, mut attendance: Attendance) -> Result<Reply, RunError> {
+    pub fn attend(&mut self, attendance: Attendance) -> Result<Reply, RunError> {
         let end = loop {
             if let Err(e) = self.wait() {
                 break self.kill(End::Lost(e.to_string()));
             }
-            if let Some(progress) = &mut attendance.progress {
-                progress(self.place.time());
+            if let Some(time) = &attendance.time {
+                time.store(self.place.time(), Ordering::Relaxed);
             }
             if attendance.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 break self.kill(End::Stopped);

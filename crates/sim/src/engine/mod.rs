@@ -49,7 +49,7 @@ mod thermal;
 mod ticket;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 use fairground_machine::{CpuId, CpuMask, Machine, SoftCost};
@@ -261,6 +261,7 @@ pub struct Engine {
     failure: Option<SimError>,
     /// A flag by which the caller may end the run early.
     stop: Option<Arc<AtomicBool>>,
+    shown_time: Option<Arc<AtomicU64>>,
     /// When the initial threads came into being.
     started: Option<Time>,
     next_audit: Time,
@@ -332,6 +333,7 @@ impl Engine {
             meters: Meters::new(machine.cpu_types.len()),
             failure: None,
             stop: None,
+            shown_time: None,
             started: None,
             next_audit: config.audit_every_ns,
             limit: workload.duration_ns.unwrap_or(config.max_time_ns),
@@ -348,6 +350,11 @@ impl Engine {
     /// The run ends with [`SimError::Stopped`] soon after `stop` becomes true.
     pub fn stop_on(&mut self, stop: Arc<AtomicBool>) {
         self.stop = Some(stop);
+    }
+
+    /// The run writes the virtual time that it has reached, ns, for others to look at.
+    pub fn show_time(&mut self, time: Arc<AtomicU64>) {
+        self.shown_time = Some(time);
     }
 
     /// The scheduler under test, e.g. to name its rules.
@@ -393,6 +400,9 @@ impl Engine {
             self.instant();
             if !self.events.is_empty() || self.steps.is_some() {
                 self.deliver_events(&mut checker, observers);
+            }
+            if let Some(time) = &self.shown_time {
+                time.store(self.now, Ordering::Relaxed);
             }
             if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 break Err(SimError::Stopped { at: self.now });
