@@ -21,6 +21,9 @@ use crate::published::{current_id, Mail};
 /// Hex digits of a hash in text.
 const SHORT: usize = 12;
 
+/// Hex digits of a hash where a line has to be short.
+const BRIEF: usize = 8;
+
 /// The program and the command that made a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MadeBy {
@@ -208,6 +211,23 @@ impl Provenance {
         let value = |side: &SideProvenance, name| side.sysctls.get(name).map_or("default".into(), Value::to_string);
         words.extend(sysctls.into_iter().map(|name| each(name, &|side| value(side, name))));
         words.join(" ")
+    }
+
+    /// One line of less than 80 columns with the hashes by which a result is found again; where sides differ, those of
+    /// each.
+    pub fn line(&self) -> String {
+        let brief = |hash: &str| hash.chars().take(BRIEF).collect::<String>();
+        let machine = self.each(|side| brief(&side.machine_hash)).replace(" / ", "/");
+        let workload = self.each(|side| brief(&side.workload_hash)).replace(" / ", "/");
+        let kernel = self.each(|side| side.kernel_hash.as_deref().map_or("-".into(), brief)).replace(" / ", "/");
+        let kernel = if kernel == "-" { String::new() } else { format!(" kernel {kernel}") };
+        let MadeBy { version, commit, .. } = self.by;
+        format!("fairground {version} ({commit}) machine {machine} workload {workload}{kernel}")
+    }
+
+    /// The command, if there was one.
+    pub fn command(&self) -> Option<&str> {
+        self.by.command.as_deref()
     }
 
     /// Appends two lines, each after `prefix`.

@@ -5,19 +5,30 @@
 
 use std::fmt::Write;
 
-use super::text::{hundredths, title, trailer};
+use super::columns::{rows_beside, with_one_base, zeros};
+use super::text::{hundredths, number, title, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use fairground_run::metrics::Better;
 
 pub fn render(report: &Report) -> String {
     let mut out = format!("{}\n\n", title(report));
     let width = name_width(report);
-    for comparison in &report.comparisons {
-        let (base, test) = (&comparison.base.name, &comparison.test.name);
-        let column = base.len().max(test.len()).max(24);
-        let _ = writeln!(out, "{:width$} {:>column$} {:>column$}", "", "base", "test");
-        let _ = writeln!(out, "{:width$} {base:>column$} {test:>column$}", "");
-        block(&mut out, width, column, comparison);
+    for comparisons in with_one_base(report) {
+        let all: Vec<&Comparison> = comparisons.iter().collect();
+        let base = &comparisons[0].base.name;
+        let column = |name: &str| name.len().max(24);
+        let (mut sides, mut names) = (format!("{:width$}", ""), format!("{:width$}", ""));
+        let columns = std::iter::once(base).chain(all.iter().map(|comparison| &comparison.test.name));
+        for (n, name) in columns.enumerate() {
+            let (side, column) = (if n == 0 { "base" } else { "test" }, column(name));
+            let _ = write!(sides, " {side:>column$}");
+            let _ = write!(names, " {name:>column$}");
+        }
+        let _ = writeln!(out, "{sides}\n{names}");
+        for rows in rows_beside(&all) {
+            block(&mut out, width, column(base), &rows, |n| column(&all[n].test.name));
+        }
+        zeros(&all).iter().for_each(|zeros| _ = writeln!(out, "{zeros}"));
         out.push('\n');
     }
     let _ = writeln!(out, "(  n%) change, positive is better; *  n%* better or worse: not by chance, all rows counted (5%), and of interest");
@@ -30,17 +41,29 @@ fn name_width(report: &Report) -> usize {
     names.max().unwrap_or(0) + "CoeffVar ".len()
 }
 
-fn block(out: &mut String, width: usize, column: usize, comparison: &Comparison) {
-    for row in &comparison.rows {
-        for (statistic, base, test, better) in statistics(row) {
-            let name = format!("{statistic:<8} {}", row.metric.name);
-            let change = change_pct(base, test, better);
+/// The lines of a metric: a column for the base, then one for each test, as wide as `column` says.
+fn block(out: &mut String, width: usize, base_column: usize, rows: &[&Row], column: impl Fn(usize) -> usize) {
+    for (n, (statistic, base, ..)) in statistics(rows[0]).into_iter().enumerate() {
+        let name = format!("{statistic:<8} {}", rows[0].metric.name);
+        let base = format!("{} (   0.00%)", value(base));
+        let _ = write!(out, "{name:width$} {base:>base_column$}");
+        for (test, row) in rows.iter().enumerate() {
+            let (_, base, figure, better) = statistics(row)[n];
+            let change = change_pct(base, figure, better);
             let marked = statistic.ends_with("mean") && row.change.starred();
             let (open, close) = if marked { ('*', '*') } else { ('(', ')') };
-            let base = format!("{base:.2} (   0.00%)");
-            let test = format!("{test:.2} {open}{change}{close}");
-            let _ = writeln!(out, "{name:width$} {base:>column$} {test:>column$}");
+            let (figure, column) = (format!("{} {open}{change}{close}", value(figure)), column(test));
+            let _ = write!(out, " {figure:>column$}");
         }
+        out.push('\n');
+    }
+}
+
+/// Two decimals, as mmtests; what they would show as next to nothing has four digits.
+fn value(x: f64) -> String {
+    match x.abs() {
+        size if size > 0.0 && size < 1.0 => number(x),
+        _ => format!("{x:.2}"),
     }
 }
 

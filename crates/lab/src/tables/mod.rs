@@ -2,8 +2,10 @@
 
 mod amd;
 mod arm;
+mod columns;
 mod csv;
 mod json;
+mod mail;
 mod markdown;
 mod mmtests;
 mod own;
@@ -16,7 +18,7 @@ use fairground_machine::nearest;
 
 pub use self::csv::comma_separated;
 pub use self::json::documents;
-pub use self::own::pairs;
+pub use self::own::{legend, pairs};
 pub use self::text::{finish, number, percent, printable, seed_range, trailer};
 use crate::comparison::Report;
 
@@ -25,6 +27,8 @@ use crate::comparison::Report;
 pub enum Format {
     /// Our own layout, with all values and notes.
     Own,
+    /// ASCII of 80 columns, tests side by side, for a mailing list.
+    Mail,
     /// The layout of mmtests' compare-mmtests.
     Mmtests,
     /// The layout of AMD's scheduler mails: normalized, `[pct imp](CV)`.
@@ -41,13 +45,22 @@ pub enum Format {
 
 impl Format {
     /// All layouts, in the order in which messages list them.
-    pub const ALL: [Format; 7] =
-        [Format::Own, Format::Mmtests, Format::Amd, Format::Arm, Format::Markdown, Format::Csv, Format::Json];
+    pub const ALL: [Format; 8] = [
+        Format::Own,
+        Format::Mail,
+        Format::Mmtests,
+        Format::Amd,
+        Format::Arm,
+        Format::Markdown,
+        Format::Csv,
+        Format::Json,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::Own => "own",
+            Format::Mail => "mail",
             Format::Mmtests => "mmtests",
             Format::Amd => "amd",
             Format::Arm => "arm",
@@ -57,10 +70,12 @@ impl Format {
         }
     }
 
-    /// Renders a report in this layout; the text ends with a newline.
+    /// Renders a report in this layout; the text ends with a newline. The legend of our own layout is left out, see
+    /// [`legend`].
     pub fn render(self, report: &Report) -> String {
         match self {
             Format::Own => own::render(report),
+            Format::Mail => mail::render(report),
             Format::Mmtests => mmtests::render(report),
             Format::Amd => amd::render(report),
             Format::Arm => arm::render(report),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{presets, CellAlignment, Table};
 
+use super::columns::{is_zero, zeros};
 use super::text::{finish, number, percent, seed_range, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use crate::stats::{Change, Summary, SIGNIFICANT_PAIRS_MIN};
@@ -12,15 +13,28 @@ pub fn render(report: &Report) -> String {
     let mut out = String::new();
     for comparison in &report.comparisons {
         heading(&mut out, report, comparison);
-        let _ = writeln!(out, "{}", table(comparison));
-        over_draws(&mut out, comparison);
-        screening(&mut out, comparison);
+        figures(&mut out, comparison);
     }
-    meanings(&mut out, report);
-    legend(&mut out);
-    legend_of_draws(&mut out, report);
     trailer(&mut out, report, "");
     out
+}
+
+/// What the metrics and the columns of our own layout mean.
+pub fn legend(report: &Report) -> String {
+    let mut out = String::new();
+    meanings(&mut out, report);
+    columns(&mut out);
+    legend_of_draws(&mut out, report);
+    out
+}
+
+fn figures(out: &mut String, comparison: &Comparison) {
+    let _ = writeln!(out, "{}", table(comparison));
+    if let Some(zeros) = zeros(&[comparison]) {
+        let _ = writeln!(out, "{zeros}\n");
+    }
+    over_draws(out, comparison);
+    screening(out, comparison);
 }
 
 /// Base and test of each comparison with their table, and what every number is; without what all sides share.
@@ -28,11 +42,10 @@ pub fn pairs(report: &Report) -> String {
     let mut out = String::new();
     for comparison in &report.comparisons {
         sides(&mut out, comparison);
-        let _ = writeln!(out, "\n{}", table(comparison));
-        over_draws(&mut out, comparison);
-        screening(&mut out, comparison);
+        out.push('\n');
+        figures(&mut out, comparison);
     }
-    legend(&mut out);
+    columns(&mut out);
     out
 }
 
@@ -53,7 +66,7 @@ fn table(comparison: &Comparison) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_header(["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict"]);
-    for row in &comparison.rows {
+    for row in comparison.rows.iter().filter(|row| !is_zero(row)) {
         table.add_row(cells(row));
     }
     for column in 3..=6 {
@@ -69,7 +82,7 @@ fn over_draws(out: &mut String, comparison: &Comparison) {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_header(["over draws", "median", "90 % interval", "draws", ""]);
-    for row in &comparison.rows {
+    for row in comparison.rows.iter().filter(|row| !is_zero(row)) {
         if let Some(model) = &row.model {
             let interval = model.ci90.map_or("-".into(), |c| c.map(|pct| percent(Some(pct))).join(" .. "));
             let median = percent(Some(model.median_pct));
@@ -165,7 +178,7 @@ fn meanings(out: &mut String, report: &Report) {
     out.push('\n');
 }
 
-fn legend(out: &mut String) {
+fn columns(out: &mut String) {
     let _ = writeln!(
         out,
         "base, test     mean ± standard deviation over the seeds; one run per seed\n\

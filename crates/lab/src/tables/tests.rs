@@ -42,6 +42,8 @@ fn report() -> Report {
         row("wasted_core_s", "s", Better::Lower, &[0.0, 0.0, 0.0], &[0.25, 0.25, 0.5]),
         row("wakeup_latency_p99_us", "us", Better::Lower, &[3.5, 3.25, 3.75], &[3.75, 3.25, 3.5]),
         row("energy_j", "J", Better::Lower, &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
+        row("idle_cut", "count", Better::Lower, &[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0]),
+        row("idle_lost_j", "J", Better::Lower, &[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0]),
     ];
     let settings = ["fair:v5.9", "fair:v5.9+asym-prev-first"]
         .map(|sched| Settings::new("hikey960", "sched-pipe:loops=50000,threads", sched));
@@ -65,6 +67,65 @@ fn every_layout_as_it_was() {
     for format in Format::ALL {
         insta::assert_snapshot!(format.name(), format.render(&report()));
     }
+}
+
+/// The report with tests of these names beside its own, which has the first.
+fn several(names: &[&str]) -> Report {
+    let mut report = report();
+    for name in names {
+        let mut more = report.comparisons[0].clone();
+        more.test.name = (*name).into();
+        report.comparisons.push(more);
+    }
+    report
+}
+
+#[test]
+fn several_tests_stand_side_by_side() {
+    let report = several(&["fair:v6.1", "fair:v6.12"]);
+    for format in [Format::Mail, Format::Mmtests, Format::Amd, Format::Arm] {
+        insta::assert_snapshot!(format!("{}-several", format.name()), format.render(&report));
+    }
+    let mut other_base = several(&["fair:v6.1"]);
+    other_base.comparisons[1].rows[0].base[0] += 1.0;
+    let amd = Format::Amd.render(&other_base);
+    assert_eq!(amd.matches("Interpretation").count(), 2, "a failed run: they are of other seeds\n{amd}");
+}
+
+#[test]
+fn a_mail_has_80_columns_of_ascii_whatever_is_in_it() {
+    let names = [
+        "fair:v6.12+a-very-long-list-of-features-that-nobody-would-read-in-a-mail-but-that-may-be-there",
+        "f\u{e4}ir",
+        "c",
+        "d",
+    ];
+    let mut report = several(&names);
+    report.notes.push("na\u{ef}ve \u{b1} 3 ".to_owned() + &"words ".repeat(40));
+    let text = Format::Mail.render(&report);
+    assert!(text.is_ascii() && text.contains("f?ir") && text.contains("na?ve +- 3"), "{text}");
+    let long: Vec<&str> = text.lines().filter(|line| line.len() > 80).collect();
+    assert_eq!(long, [format!("       {}", names[0])], "a word is never cut");
+    assert!(text.lines().any(|line| line == "0 on all sides: idle_cut, idle_lost_j"), "{text}");
+}
+
+#[test]
+fn what_is_0_on_both_sides_has_one_line() {
+    for format in [Format::Own, Format::Mmtests, Format::Amd, Format::Arm, Format::Mail] {
+        let text = format.render(&report());
+        assert!(text.contains("0 on both sides: idle_cut, idle_lost_j"), "{text}");
+        assert_eq!(text.matches("idle_cut").count(), 1, "{text}");
+    }
+}
+
+/// A metric of our own layout is explained where the user asks for it.
+#[test]
+fn the_legend_is_apart() {
+    let (table, legend) = (Format::Own.render(&report()), legend(&report()));
+    assert!(
+        legend.contains("ops_per_sec            what ops_per_sec is\n") && legend.contains("verdict        better")
+    );
+    assert!(!table.contains("what ops_per_sec is"), "{table}");
 }
 
 #[test]
