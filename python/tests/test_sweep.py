@@ -350,7 +350,7 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
     assert (tmp_path / "pipes.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
     assert pyarrow.parquet.read_table(tmp_path / "pipes.parquet").equals(here.table, check_metadata=True)
     assert (
-        command(pipes_file, "--store", tmp_path / "store", "--look", "--output", tmp_path / "pipes.csv").returncode == 0
+        command(pipes_file, "--store", tmp_path / "store", "--status", "--output", tmp_path / "pipes.csv").returncode == 0
     )
     lines = (tmp_path / "pipes.csv").read_text().splitlines()
     assert len(lines) == 21 and lines[0].startswith('"workload","sched","seed","hash"')
@@ -366,7 +366,7 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
         (["--report", "x.txt"], ".html"),
         (["--jobs", "0"], "from 1 on"),
         (["--sotre", "x"], "--sotre"),
-        (["--look", "--store", "nothing"], "is not a store"),
+        (["--status", "--store", "nothing"], "is not a store"),
     ],
 )
 def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words, message):
@@ -385,7 +385,7 @@ def test_bad_words_are_refused_before_anything_runs(pipes_file, tmp_path, words,
 )
 def test_an_experiment_that_cannot_be_meant_is_refused_before_anything_runs(tmp_path, change, message):
     (tmp_path / "pipes.toml").write_text(PIPES_FILE.replace(*change))
-    for words in ([], ["--look"]):
+    for words in ([], ["--status"]):
         ran = command("pipes.toml", "--store", "store", *words, cwd=tmp_path)
         assert ran.returncode == 2 and message in ran.stderr, ran.stderr
     assert not (tmp_path / "store").exists()

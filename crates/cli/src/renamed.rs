@@ -10,7 +10,8 @@ struct RenamedOption {
     now: &'static str,
 }
 
-const RENAMED: [RenamedOption; 10] = [
+const RENAMED: [RenamedOption; 11] = [
+    RenamedOption { command: &["sweep"], option: "--look", now: "fairground sweep FILE --status" },
     RenamedOption { command: &["explain"], option: "--trace", now: "fairground whatif TRACE" },
     RenamedOption { command: &["explain"], option: "--diff", now: "fairground diff BASE TEST" },
     RenamedOption { command: &["explain"], option: "--machine", now: "fairground whatif TRACE --machine MACHINE" },

@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--yes", action="store_true", help="more than 1,000,000 runs are meant")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
     parser.add_argument(
-        "--look", action="store_true", help="run nothing: show the results so far; another command may write meanwhile"
+        "--status", action="store_true", help="run nothing: show the results so far; another command may write meanwhile"
     )
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the table to FILE, .parquet or .csv")
     parser.add_argument(
@@ -101,7 +101,7 @@ def _check(options: argparse.Namespace) -> None:
 def _swept(options: argparse.Namespace) -> Sweep:
     from .sweep import look, sweep
 
-    if options.look:
+    if options.status:
         return look(options.file, options.store, options.yes)
     return sweep(options.file, options.store, options.jobs, options.dask, options.yes, retry=options.retry)
 

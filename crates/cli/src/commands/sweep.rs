@@ -1,6 +1,9 @@
-//! `fairground sweep`: the Python package does it.
+//! `fairground sweep`: grids are carried out here, designs, tables, reports and farms by the Python package.
+
+mod grid;
 
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -8,18 +11,20 @@ use std::process::Command;
 
 use clap::Args;
 use fairground_run::key::CODE;
+use fairground_run::sweep_file::{Design, SweepFile};
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{End, Failure};
+use crate::output::print;
 
 /// What the interpreter runs first. It reports a missing package, or one that was built from other sources.
 const START: &str = include_str!("sweep/start.py");
 
 /// Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.
 ///
-/// The work is done by the Python package, with python3 or the interpreter that $FAIRGROUND_PYTHON names. Ctrl-C and kills
-/// lose only the unfinished runs: the same command continues from there.
+/// Ctrl-C and kills lose only the unfinished runs: the same command continues from there. Designs other than a grid, tables,
+/// reports and farms are the Python package's, with python3 or the interpreter that $FAIRGROUND_PYTHON names.
 #[derive(Args)]
 pub struct Sweep {
     /// Experiment file (TOML)
@@ -40,9 +45,12 @@ pub struct Sweep {
     /// Repeat runs that failed before
     #[arg(long)]
     retry: bool,
+    /// Run nothing: check all of the file, and say how many runs it has
+    #[arg(long, conflicts_with_all = ["jobs", "dask", "retry", "status", "output", "report"])]
+    check: bool,
     /// Run nothing: show the results so far; another command may write meanwhile
     #[arg(long, conflicts_with_all = ["jobs", "dask", "retry"])]
-    look: bool,
+    status: bool,
     /// Write the table to FILE, .parquet or .csv
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -61,8 +69,21 @@ struct NoPython {
 }
 
 impl Sweep {
-    /// Replaces this process by the interpreter. Returns only if that fails.
     pub fn run(self) -> Result<End, Failure> {
+        let sweep = SweepFile::load(&self.file)?;
+        if self.check {
+            print(&contents(&sweep))?;
+            return Ok(End::Done);
+        }
+        let is_pythons = self.dask.is_some() || self.output.is_some() || self.report.is_some();
+        match sweep.design {
+            Design::Grid if !is_pythons => self.grid(sweep),
+            _ => self.in_python(),
+        }
+    }
+
+    /// Replaces this process by the interpreter. Returns only if that fails.
+    fn in_python(self) -> Result<End, Failure> {
         let python = std::env::var_os("FAIRGROUND_PYTHON").filter(|name| !name.is_empty());
         let python = python.unwrap_or_else(|| "python3".into());
         let mut command = Command::new(&python);
@@ -84,8 +105,29 @@ impl Sweep {
             word.push(value);
             word
         });
-        let flags = [("--yes", self.yes), ("--retry", self.retry), ("--look", self.look)];
+        let flags = [("--yes", self.yes), ("--retry", self.retry), ("--status", self.status)];
         let flags = flags.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.into());
         joined.chain(flags).chain(["--".into(), self.file.into_os_string()]).collect()
     }
+}
+
+/// What a file asks for.
+fn contents(sweep: &SweepFile) -> String {
+    let design = match sweep.design {
+        Design::Grid => "grid",
+        Design::Random => "random",
+        Design::Sobol => "sobol",
+        Design::Saltelli => "saltelli",
+    };
+    let mut out = format!("{}: {design}, {} runs with seeds 1 to {}\n", sweep.name, sweep.size(), sweep.seeds);
+    for (name, value) in &sweep.fixed {
+        let _ = writeln!(out, "  {name}: {value}");
+    }
+    for (name, value) in &sweep.settings {
+        let _ = writeln!(out, "  {name}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    for axis in &sweep.axes {
+        let _ = writeln!(out, "  axis {}: {}", axis.name, axis.levels_in_words());
+    }
+    out
 }

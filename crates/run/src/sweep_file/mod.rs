@@ -20,6 +20,7 @@
 //! ```
 
 mod axes;
+mod grid;
 mod levels;
 mod lookup;
 mod read;
