@@ -1,6 +1,7 @@
 //! Sets `FAIRGROUND_COMMIT` for a build script: the commit of the checkout that a program is built from, 12 hex digits,
-//! with `-dirty` behind it if what it is built of was changed since, as `git describe --dirty` says it; `unknown` outside
-//! of a checkout. Crates that read commits for build scripts take the commit of whatever repository is around, so that a
+//! with `-dirty` behind it if what it is built of was changed since, as `git describe --dirty` says it. In a tarball of
+//! `git archive` (those of forges are made by it), the file `archived_commit` names the commit (`.gitattributes`); elsewhere
+//! it is `unknown`. Crates that read commits for build scripts take the commit of whatever repository is around, so that a
 //! release unpacked in another one's folder would claim that one's commit.
 
 use std::path::Path;
@@ -14,7 +15,8 @@ const HEADS: [&str; 3] = ["HEAD", "logs/HEAD", "packed-refs"];
 
 /// Sets the variable, and has the build script run again when HEAD moves or a source changes.
 pub fn set(workspace: &Path) {
-    println!("cargo::rustc-env=FAIRGROUND_COMMIT={}", commit(workspace).unwrap_or("unknown".into()));
+    let commit = commit(workspace).or_else(|| archived(workspace)).unwrap_or("unknown".into());
+    println!("cargo::rustc-env=FAIRGROUND_COMMIT={commit}");
     // Files and not their directories: a test that writes a file beside its crate for a moment would have programs linked
     // anew while other tests run them. Without git no commit can change: Cargo.lock stands for all.
     let tracked = git(workspace, &[&["ls-files", "--"][..], &SOURCES].concat()).unwrap_or("Cargo.lock".into());
@@ -38,6 +40,14 @@ fn commit(workspace: &Path) -> Option<String> {
     let commit = git(workspace, &["rev-parse", "--short=12", "HEAD"])?;
     let status = [&["status", "--porcelain", "--"][..], &SOURCES].concat();
     Some(if git(workspace, &status)?.is_empty() { commit } else { format!("{commit}-dirty") })
+}
+
+/// What `git archive` has written into the file; none in a checkout, where it has a placeholder.
+fn archived(workspace: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(workspace.join("crates/lab/build/archived_commit")).ok()?;
+    let commit = text.trim();
+    let is_commit = commit.len() >= 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_commit.then(|| commit[..12].to_owned())
 }
 
 /// What git prints; none if there is no git, or it fails.
