@@ -116,6 +116,13 @@ for jobs in 2 8; do
 	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
+# A mail of several tests and other seeds; what a project file says is the command line that it stands for.
+mail=(compare hikey960 sched-pipe:loops=500,threads --base fair:v5.9 --test fair:v5.11 --test fair:v6.12 --seeds 3-8 --doubt 3 --no-store --format mail)
+first=$("$release" "${mail[@]}" --jobs 1)
+same "a mail, --jobs 1 and 8" "$first" "$("$debug" "${mail[@]}" --jobs 8)"
+printf "machine = 'hikey960'\n[compare]\nbase = 'fair:v5.9'\ntest = ['fair:v5.11', 'fair:v6.12']\nseeds = '3-8'\ndoubt = 3\nformat = 'mail'\n" >"$dir/fairground.toml"
+same "a mail by fairground.toml" "$(sed '/^\$/,$d' <<<"$first")" "$(cd "$dir" && "$debug" compare sched-pipe:loops=500,threads --no-store | sed '/^\$/,$d')"
+rm "$dir/fairground.toml"
 # Seeds that are added one look after another, alone and beside those in a store.
 added=(compare hikey960 sched-pipe:loops=1000,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --format json)
 added+=(--metrics wakeup_latency_mean_us --until 0.01)

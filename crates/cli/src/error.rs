@@ -1,9 +1,12 @@
 //! How commands end, and how errors look.
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
 use miette::{Diagnostic, MietteHandler, MietteHandlerOpts, Report, ReportHandler};
 use textwrap::WordSplitter;
 
@@ -54,10 +57,44 @@ pub fn run_failed(message: impl std::fmt::Display) -> Failure {
     Failure::Run(Report::msg(message.to_string().trim_end().to_owned()))
 }
 
-/// Draws errors with colors on a terminal, and without where they are piped or `NO_COLOR` is set.
-pub fn install() {
+/// When output has colors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// As the words of a command say, before they are parsed: errors in them have colors, too. The last word counts.
+    pub fn from_words(words: &[OsString]) -> Color {
+        let after = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1].to_string_lossy());
+        let joined = words.iter().filter_map(|word| word.to_str()?.strip_prefix("--color=").map(Cow::Borrowed));
+        after.chain(joined).filter_map(|word| Color::from_str(&word, false).ok()).next_back().unwrap_or_default()
+    }
+
+    /// As clap takes it, for its help.
+    pub fn of_help(self) -> clap::ColorChoice {
+        match self {
+            Color::Auto => clap::ColorChoice::Auto,
+            Color::Always => clap::ColorChoice::Always,
+            Color::Never => clap::ColorChoice::Never,
+        }
+    }
+}
+
+/// Draws errors with colors on a terminal, and without where they are piped or `NO_COLOR` is set; or as `color` says.
+pub fn install(color: Color) {
     let terminal = std::io::stderr().is_terminal();
-    let color = terminal && std::env::var_os("NO_COLOR").is_none();
+    let color = match color {
+        Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none(),
+        Color::Always => true,
+        Color::Never => false,
+    };
     // Fails only if a hook is there already.
     let _ = miette::set_hook(Box::new(move |_| {
         let options = MietteHandlerOpts::new().terminal_links(false).unicode(terminal).color(color).width(120);

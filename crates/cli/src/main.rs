@@ -6,27 +6,35 @@ mod input;
 mod logs;
 mod output;
 mod progress;
+mod project;
 mod provenance;
 mod renamed;
 mod restore;
 mod run_options;
+mod seeds;
 mod store;
 mod terminal;
+mod usage;
 mod workers;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use fairground_lab::tables::printable;
 use fairground_linux::build::allow_any_library;
 use fairground_run::worker;
 
 use crate::commands::Command;
+use crate::error::{Color, Failure};
+use crate::project::{Defaults, ProjectError, Words};
+use crate::usage::UsageError;
 
 /// A proving ground for the task placement of Linux's fair scheduler.
 ///
-/// Exit codes: 0 done, 1 a run failed, 2 bad usage or bad input, 3 a --fail-if condition held.
+/// Exit codes: 0 done, 1 a run failed, 2 bad usage or bad input, 3 a --fail-if condition held; 130, 143 and 129 after Ctrl-C,
+/// SIGTERM and SIGHUP. Defaults of options are taken from fairground.toml here or in a directory above.
 #[derive(Parser)]
 #[command(name = "fairground", version = provenance::VERSION, max_term_width = 120)]
 struct Cli {
@@ -35,39 +43,81 @@ struct Cli {
     /// Let linux:PATH load libraries that `fairground kernel build` did not make here: their code runs as you
     #[arg(long, global = true)]
     allow_library: bool,
+    /// No progress and no notes on standard error; warnings and errors stay
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Colors of help and errors
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    color: Color,
 }
 
-/// Prints help or the error in the arguments, and exits.
-fn usage(error: &clap::Error) -> ! {
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let fault = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if let Some(replacement) = renamed::replacement(&words).filter(|_| fault) {
-        output::complain(&format!("error: {replacement}"));
-        std::process::exit(error.exit_code());
+impl Cli {
+    fn parse_words(words: &[OsString], color: Color) -> Result<Cli, clap::Error> {
+        Cli::from_arg_matches(&Cli::command().color(color.of_help()).try_get_matches_from(words)?)
     }
-    let plain = error.render().to_string();
-    if printable(&plain) == plain {
-        error.exit();
+}
+
+/// Prints help or the version, and exits; or returns the error in the arguments.
+fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    if let DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand = error.kind() {
+        let plain = error.render().to_string();
+        if printable(&plain) == plain {
+            error.exit();
+        }
     }
-    output::complain(&plain);
-    std::process::exit(error.exit_code())
+    let words: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    UsageError::new(error, &words).into()
+}
+
+/// What the project file sets for the command of these words.
+fn defaults(words: &[OsString]) -> Result<Defaults, ProjectError> {
+    let file = std::env::current_dir().ok().and_then(|directory| project::find(&directory));
+    file.map_or(Ok(Defaults::default()), |file| Defaults::read(&file, words, &Cli::command()))
+}
+
+/// The command of these words, completed from the project file.
+fn command_of(words: &[OsString]) -> Result<(Cli, Words), Failure> {
+    let program = Cli::command();
+    let defaults = defaults(words)?;
+    let completed = defaults.complete(words, &program);
+    let color = Color::from_words(&completed.words);
+    error::install(color);
+    let error = match Cli::parse_words(&completed.words, color) {
+        Ok(cli) => return Ok((cli, completed)),
+        Err(error) => error,
+    };
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        let tries = defaults.with_arguments(&completed, &program).into_iter();
+        let parsed = tries.filter_map(|words| Some((Cli::parse_words(&words.words, color).ok()?, words))).next();
+        if let Some(parsed) = parsed {
+            return Ok(parsed);
+        }
+    }
+    Err(usage(&error, &completed.words))
 }
 
 fn main() -> ExitCode {
     fairground_play::go_on_after_exec();
-    let command = match Cli::try_parse() {
-        Ok(cli) => {
-            if cli.allow_library {
-                allow_any_library();
-            }
-            cli.command
-        }
-        Err(error) => usage(&error),
-    };
-    if let Command::Worker = command {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "worker") && words.len() == 2 {
         return worker::serve(&worker::scheduler);
     }
-    error::install();
+    let (cli, words) = match command_of(&words) {
+        Ok(parsed) => parsed,
+        Err(failure) => {
+            error::install(Color::from_words(&words));
+            return error::exit_code(Err(failure));
+        }
+    };
+    if cli.allow_library {
+        allow_any_library();
+    }
+    if cli.quiet {
+        progress::hide();
+        output::leave_out_notes();
+    }
+    provenance::set_words(words);
     output::remove_unfinished_on_signals();
-    error::exit_code(command.run())
+    error::exit_code(cli.command.run())
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use fairground_host::stop::{on_end_signals, INTERRUPT};
@@ -144,6 +144,21 @@ fn is_standard_output(path: &Path) -> bool {
 /// Prints a message to standard error. A closed standard error is not an error.
 pub fn complain(text: &str) {
     complain_drawn(&printable(text));
+}
+
+/// Set by `--quiet`.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on there are no notes.
+pub fn leave_out_notes() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Prints a note to standard error, unless the user wants none.
+pub fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        complain(&format!("note: {text}"));
+    }
 }
 
 /// Like [`complain`], of text that is printable already and may have escape sequences of ours for colours.

@@ -1,19 +1,40 @@
 //! Progress of commands, shown on standard error if that is a terminal.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fairground_lab::tables::printable;
+use fairground_run::executor::VirtualTime;
+use fairground_run::experiment::SharedTime;
 use fairground_trace::Position;
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// On standard error where that is a terminal.
+/// Between two drawings of a bar of which nothing else tells that it has moved.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Set by `--quiet`.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on there is no progress.
+pub fn hide() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// On standard error where that is a terminal that can move its cursor.
 fn bar(length: Option<u64>, template: &str) -> ProgressBar {
-    let terminal = std::io::stderr().is_terminal();
-    let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    bar_with(length, template, |style| style)
+}
+
+fn bar_with(length: Option<u64>, template: &str, add: impl FnOnce(ProgressStyle) -> ProgressStyle) -> ProgressBar {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let is_shown = std::io::stderr().is_terminal() && !is_dumb && !QUIET.load(Ordering::Relaxed);
+    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(length, target);
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        bar.set_style(add(style));
     }
     bar
 }
@@ -49,39 +70,53 @@ impl Drop for Progress {
     }
 }
 
-/// Shows finished runs and the time left for the others on standard error; gone when dropped.
-pub struct Rest(ProgressBar);
+/// Shows finished runs, the virtual time that they have reached, and the time left for the others on standard error; gone when
+/// dropped.
+pub struct Rest {
+    bar: ProgressBar,
+    time: Arc<Mutex<VirtualTime>>,
+}
 
 impl Rest {
     /// A bar without a number of runs yet.
     pub fn new() -> Rest {
-        Rest(bar(Some(0), "{bar:40} {pos}/{len} runs, {elapsed} gone{msg}"))
+        let time = Arc::<Mutex<VirtualTime>>::default();
+        let shown = Arc::clone(&time);
+        let virtual_time = move |_: &ProgressState, out: &mut dyn Write| {
+            let ns = shown.lock().unwrap_or_else(PoisonError::into_inner).ns();
+            let _ = write!(out, "{}", seconds(ns));
+        };
+        let template = "{bar:40} {pos}/{len} runs, {virtual_time}, {elapsed} gone{msg}";
+        Rest { bar: bar_with(Some(0), template, |style| style.with_key("virtual_time", virtual_time)), time }
     }
 
-    /// Sets the number of runs. The results of `kept` of them are in the store already.
-    pub fn begin(&self, runs: usize, kept: usize) {
-        self.0.set_length(runs as u64);
-        self.0.set_position(kept as u64);
-        self.0.reset_elapsed();
+    /// Sets the number of runs, and what tells their virtual time. The results of `kept` of them are in the store already.
+    pub fn begin(&self, runs: usize, kept: usize, time: VirtualTime) {
+        *self.time.lock().unwrap_or_else(PoisonError::into_inner) = time;
+        self.bar.set_length(runs as u64);
+        self.bar.set_position(kept as u64);
+        self.bar.reset_elapsed();
+        // The first run may take long: what is shown is to move from the beginning.
+        self.bar.enable_steady_tick(TICK);
     }
 
     /// Counts a finished run. `left`: the time left, if it is known.
     pub fn step(&self, left: Option<Duration>) {
-        self.0.inc(1);
+        self.bar.inc(1);
         if let Some(left) = left {
-            self.0.set_message(format!(", {} left", HumanDuration(left)));
+            self.bar.set_message(format!(", {} left", HumanDuration(left)));
         }
     }
 
     /// Hides the bar while `write` writes to the terminal.
     pub fn aside(&self, write: impl FnOnce()) {
-        self.0.suspend(write);
+        self.bar.suspend(write);
     }
 }
 
 impl Drop for Rest {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -89,23 +124,14 @@ impl Drop for Rest {
 pub struct Spinner(ProgressBar);
 
 impl Spinner {
-    /// `None` if standard error is not a terminal.
-    pub fn on_terminal() -> Option<Spinner> {
-        std::io::stderr().is_terminal().then(|| Spinner::new(ProgressDrawTarget::stderr()))
-    }
-
-    fn new(target: ProgressDrawTarget) -> Spinner {
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-            bar.set_style(style);
-        }
+    /// Shows the time that the run writes.
+    pub fn new(time: SharedTime) -> Spinner {
+        let virtual_time = move |_: &ProgressState, out: &mut dyn Write| {
+            let _ = write!(out, "{}", seconds(time.load(Ordering::Relaxed)));
+        };
+        let bar = bar_with(None, "{spinner} {virtual_time}", |style| style.with_key("virtual_time", virtual_time));
+        bar.enable_steady_tick(TICK);
         Spinner(bar)
-    }
-
-    /// Shows the virtual time that the run has reached, ns.
-    pub fn show(&self, time: u64) {
-        self.0.set_message(format!("{:.3} s of virtual time", time as f64 / 1e9));
-        self.0.tick();
     }
 }
 
@@ -113,6 +139,10 @@ impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.3} s of virtual time", ns as f64 / 1e9)
 }
 
 /// How far a trace has been read, on standard error; gone when dropped.
@@ -162,7 +192,7 @@ impl Steps {
     /// A spinner without a step yet.
     pub fn new() -> Steps {
         let bar = bar(None, "{spinner} {msg}, {elapsed}");
-        bar.enable_steady_tick(Duration::from_millis(100));
+        bar.enable_steady_tick(TICK);
         Steps(bar)
     }
 
@@ -183,9 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spinner_shows_virtual_time() {
-        let spinner = Spinner::new(ProgressDrawTarget::hidden());
-        spinner.show(1_250_000_000);
-        assert_eq!(spinner.0.message(), "1.250 s of virtual time");
+    fn virtual_time_is_in_seconds() {
+        assert_eq!(seconds(1_250_000_000), "1.250 s of virtual time");
     }
 }

@@ -1,15 +1,18 @@
 //! What results say of the program and the command that made them.
 
 use std::ffi::OsString;
+use std::sync::OnceLock;
 
 use fairground_lab::provenance::{command_line, MadeBy};
+
+use crate::project::Words;
 
 /// Version and commit, as `--version` prints them.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FAIRGROUND_COMMIT"), ")");
 
 /// Options on which no figure depends, and whether a value follows. The command in a result is without them, so that the
 /// result does not depend on them either.
-const WITHOUT_EFFECT: [(&str, bool); 14] = [
+const WITHOUT_EFFECT: [(&str, bool); 18] = [
     ("--jobs", true),
     ("--store", true),
     ("--no-store", false),
@@ -24,13 +27,37 @@ const WITHOUT_EFFECT: [(&str, bool); 14] = [
     ("--rtapp-marks", false),
     ("--rtapp-logs", true),
     ("--allow-library", false),
+    ("--quiet", false),
+    ("-q", false),
+    ("--color", true),
+    ("--legend", false),
 ];
 
-/// This program, and the command that it was started with.
-pub fn made_by() -> MadeBy {
-    let command = command_line(&with_effect(std::env::args_os().skip(1)));
-    MadeBy::new(env!("CARGO_PKG_VERSION"), env!("FAIRGROUND_COMMIT"), Some(command))
+/// The command, completed from the project file.
+static WORDS: OnceLock<Words> = OnceLock::new();
+
+/// Keeps the command for [`made_by`].
+pub fn set_words(words: Words) {
+    let _ = WORDS.set(words);
 }
+
+/// This program, and the command that it was started with. What the project file has set is among its words, and named
+/// behind it as a comment of the shell.
+pub fn made_by() -> MadeBy {
+    let command = WORDS.get().map(|Words { words, taken }| {
+        let line = command_line(&with_effect(words.iter().skip(1).cloned()));
+        let shown: Vec<&str> =
+            taken.iter().map(String::as_str).filter(|key| !WITHOUT_EFFECT_KEYS.contains(key)).collect();
+        match shown.is_empty() {
+            true => line,
+            false => format!("{line} # {} from fairground.toml", shown.join(", ")),
+        }
+    });
+    MadeBy::new(env!("CARGO_PKG_VERSION"), env!("FAIRGROUND_COMMIT"), command)
+}
+
+/// Keys of the project file on which no figure depends.
+const WITHOUT_EFFECT_KEYS: [&str; 6] = ["jobs", "store", "color", "quiet", "legend", "check_determinism"];
 
 /// The words of a command after its program, without options on which no figure depends.
 fn with_effect(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
@@ -79,7 +106,7 @@ mod tests {
             };
             std::iter::once(&all).chain(all.get_subcommands()).find_map(of)
         };
-        for (name, value) in WITHOUT_EFFECT {
+        for (name, value) in WITHOUT_EFFECT.into_iter().filter(|(name, _)| name.starts_with("--")) {
             assert_eq!(takes(name), Some(value), "{name}");
         }
     }

@@ -57,10 +57,10 @@ impl Runs {
     /// Takes a progress message of the executor.
     pub fn tell(&self, progress: Progress) {
         match progress {
-            Progress::Begun { runs, kept } => {
+            Progress::Begun { runs, kept, time } => {
                 self.all.store(runs, Ordering::Relaxed);
                 self.done.store(kept, Ordering::Relaxed);
-                self.rest.begin(runs, kept);
+                self.rest.begin(runs, kept, time);
             }
             Progress::Done { left } => {
                 self.done.fetch_add(1, Ordering::Relaxed);

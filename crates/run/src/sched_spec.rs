@@ -39,12 +39,17 @@ enum Kind {
 #[derive(Debug, Error, Diagnostic)]
 pub enum SchedSpecError {
     /// The name has no family in front.
-    #[error("scheduler {0:?} does not name its family")]
+    #[error("scheduler {text:?} does not name its family")]
     #[diagnostic(help(
-        "write fair:PRESET or fair:PRESET+feature-feature, for example fair:v5.9+asym-prev-first, fair: for the newest release, or \
-         linux:NAME"
+        "{meant}write fair:PRESET or fair:PRESET+feature-feature, for example fair:v5.9+asym-prev-first, fair: for the newest release, \
+         or linux:NAME"
     ))]
-    NoFamily(String),
+    NoFamily {
+        /// The scheduler's name, as the user wrote it.
+        text: String,
+        /// Empty, or the question whether one of ours was meant.
+        meant: String,
+    },
     /// There is no such family.
     #[error("scheduler {text:?}: there is no family {family:?}")]
     #[diagnostic(help("write fair:{rest} for our own scheduler, linux:NAME for that of a built kernel"))]
@@ -95,7 +100,10 @@ impl FromStr for SchedSpec {
     fn from_str(text: &str) -> Result<SchedSpec, SchedSpecError> {
         let text = &*Features::full_name(text);
         let Some((family, rest)) = text.split_once(':') else {
-            return Err(SchedSpecError::NoFamily(text.into()));
+            let ours = format!("fair:{text}");
+            let is_ours = Features::parse(&ours).is_ok();
+            let meant = if is_ours { format!("did you mean {ours}? ") } else { String::new() };
+            return Err(SchedSpecError::NoFamily { text: text.into(), meant });
         };
         let kind = match family {
             "fair" => Kind::Fair(Box::new(Features::parse(text)?)),
@@ -277,7 +285,10 @@ mod tests {
 
     #[test]
     fn other_names_are_not_guessed() {
-        assert!(matches!(refused("v5.9"), SchedSpecError::NoFamily(_)));
+        let help = |text: &str| refused(text).help().map(|help| help.to_string()).unwrap_or_default();
+        assert!(matches!(refused("v5.9"), SchedSpecError::NoFamily { .. }));
+        assert!(help("v5.9").starts_with("did you mean fair:v5.9? write"), "{}", help("v5.9"));
+        assert!(help("v99").starts_with("write fair:PRESET"), "{}", help("v99"));
         assert!(matches!(refused("fare:v5.9"), SchedSpecError::UnknownFamily { .. }));
         assert!(matches!(refused("fair:v5.9+asym-prev-frist"), SchedSpecError::Fair(_)));
     }

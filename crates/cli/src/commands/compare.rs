@@ -10,7 +10,7 @@ use fairground_lab::doubt::screening::{short_workload, Design};
 use fairground_lab::doubt::{draws_and_seeds, DrawnRuns, Draws};
 use fairground_lab::fail_if::FailIf;
 use fairground_lab::sides::{is_setting, Common, SideSpec, Sides};
-use fairground_lab::tables::{printable, Format};
+use fairground_lab::tables::{legend, printable, Format};
 use fairground_machine::MachineSpec;
 use fairground_run::batch::{BatchError, Plan, Results};
 use fairground_run::executor::Executor;
@@ -20,9 +20,11 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
+use crate::input::refuse_misplaced;
 use crate::output::{complain, print, stop_on_signals, OutputFile};
 use crate::provenance::made_by;
 use crate::run_options::{Jobs, RunOptions};
+use crate::seeds::Seeds;
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
 
@@ -68,6 +70,7 @@ const DRAWS: u64 = 20;
 /// `--until` cannot be done.
 #[derive(Debug, Error, Diagnostic)]
 #[error("--until: {0}")]
+#[diagnostic(help("--until adds seeds from 1 on until the interval of the main metric is narrow"))]
 struct NoUntil(String);
 
 /// Pairs of runs, unless `--seeds` says another number.
@@ -93,9 +96,9 @@ pub struct Compare {
     /// Scheduler of sides that do not name one
     #[arg(long, value_name = "SCHED")]
     sched: Option<String>,
-    /// Pairs of runs: seeds 1 to N; with --until at most as many [default: 8; 256 with --until]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: Option<u64>,
+    /// Pairs of runs: seeds 1 to N, or FIRST-LAST; with --until at most N [default: 8; 256 with --until]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    seeds: Option<Seeds>,
     /// Add seeds, from 8 on, until half of the 95 % interval is at most this many percent of base
     ///
     /// It is the interval of the workload's main metric, or of each that --metrics names. Which side is better plays no part.
@@ -109,9 +112,12 @@ pub struct Compare {
     /// each side on draws of their own, a twentieth as long
     #[arg(long)]
     screen: bool,
-    /// own, mmtests, amd, arm, markdown, csv or json
+    /// own, mail (ASCII, 80 columns), mmtests, amd, arm, markdown, csv or json
     #[arg(long, default_value_t = Format::Own)]
     format: Format,
+    /// Say below the table what each metric and column is
+    #[arg(long)]
+    legend: bool,
     /// Which figures: usual, all, or names with commas between
     #[arg(long, value_name = "LIST", default_value_t = Selection::Usual)]
     metrics: Selection,
@@ -143,10 +149,17 @@ impl Compare {
     pub fn run(self) -> Result<End, Failure> {
         let conditions = self.fail_if.iter().map(|c| c.parse()).collect::<Result<Vec<FailIf>, _>>()?;
         let sides = self.sides()?;
+        refuse_misplaced("compare", &self.machine, &self.workload)?;
         let inputs = self.inputs(&sides);
         let output = self.output.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
         let report = self.report(&sides, &conditions)?;
-        deliver(&self.format.render(&report), output)?;
+        let mut text = self.format.render(&report);
+        match (self.format, self.legend) {
+            (Format::Own, true) => text += &format!("\n{}", legend(&report)),
+            (Format::Own, false) => text += "--legend says what the metrics and columns are\n",
+            _ => {}
+        }
+        deliver(&text, output)?;
         Ok(end(&report, &conditions))
     }
 
@@ -175,7 +188,10 @@ impl Compare {
         let mut report = match self.until {
             None => sides.report(&plan.seeds, &self.results(&sides, &plan)?),
             Some(WidthPct(pct)) => {
-                let until = Until::new(pct, self.seeds.unwrap_or(Until::MOST)).map_err(NoUntil)?;
+                let most = self.seeds.map_or(Some(Until::MOST), Seeds::count_from_one);
+                let most =
+                    most.ok_or_else(|| NoUntil("--seeds takes the greatest number of seeds here, not a range".into()))?;
+                let until = Until::new(pct, most).map_err(NoUntil)?;
                 let run = |plan: &Plan| self.results(&sides, plan);
                 narrow(&until, &self.metrics_to_narrow(&sides)?, &plan, run, |seeds, results| {
                     sides.report(seeds, results)
@@ -295,7 +311,7 @@ impl Compare {
     fn plan(&self, scheds: usize) -> Plan {
         Plan {
             scheds,
-            seeds: (1..=self.seeds.unwrap_or(SEEDS)).collect(),
+            seeds: self.seeds.unwrap_or(Seeds::first(SEEDS)).list(),
             jobs: self.jobs.count(),
             check_determinism: self.check_determinism,
         }

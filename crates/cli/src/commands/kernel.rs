@@ -13,7 +13,7 @@ use super::agree::Agree;
 use super::feature::ListFormat;
 use super::free_run::FreeRun;
 use crate::error::{End, Failure};
-use crate::output::{complain, print};
+use crate::output::{note, print};
 use crate::progress::Steps;
 
 /// Name and version of the schema.
@@ -130,7 +130,7 @@ fn list(format: ListFormat) -> Result<(), Failure> {
     for kernel in Kernels::user()?.list()? {
         match kernel {
             Ok(kernel) => kernels.push(kernel),
-            Err(error) => complain(&format!("note: {error}")),
+            Err(error) => note(&format!("{error}")),
         }
     }
     print(&match format {

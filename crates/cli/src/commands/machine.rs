@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use fairground_machine::{capture, capture_script, presets, CaptureOptions, Machine, MachineSpec};
 
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, OutputFile};
+use crate::output::{note, print, OutputFile};
 
 /// Machines: hardware as data.
 #[derive(Subcommand)]
@@ -94,7 +94,7 @@ impl Capture {
         let like = self.like.as_deref().map(Machine::find).transpose()?;
         let options = CaptureOptions { from, debugfs: self.debugfs, name: self.name, like };
         let captured = capture(&options)?;
-        captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));
+        captured.notes.iter().for_each(|text| note(text));
         match out {
             None => print(&captured.to_toml())?,
             Some(mut file) => {

@@ -21,6 +21,7 @@ use crate::output::OutputFile;
 use crate::progress::Progress;
 use crate::provenance::made_by;
 use crate::run_options::{warned, Jobs, RunOptions};
+use crate::seeds::Seeds;
 use crate::workers::WorkerOptions;
 
 /// The recording cannot be run to its end.
@@ -44,9 +45,9 @@ pub struct Replay {
     /// was fair:..., else the newest release]
     #[arg(long, value_name = "SCHED")]
     sched: Vec<String>,
-    /// Runs of each scheduler: seeds 1 to N; the seed shifts the start of the recording relative to the tick
-    #[arg(long, value_name = "N", default_value = "8", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: u64,
+    /// Runs of each scheduler: seeds 1 to N, or FIRST-LAST; the seed shifts the start of the recording relative to the tick
+    #[arg(long, value_name = "N", default_value = "8", allow_hyphen_values = true)]
+    seeds: Seeds,
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: StatsFormat,
@@ -96,7 +97,7 @@ impl Replay {
     }
 
     fn plan(&self, scheds: usize) -> Plan {
-        let seeds = (1..=self.seeds).collect();
+        let seeds = self.seeds.list();
         Plan { scheds, seeds, jobs: self.jobs.count(), check_determinism: false }
     }
 

@@ -4,6 +4,7 @@ pub(super) mod dat;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use fairground_lab::doubt::note_on_draw_law;
@@ -12,7 +13,7 @@ use fairground_lab::tables::number;
 use fairground_machine::MachineSpec;
 use fairground_run::batch::RunReport;
 use fairground_run::experiment::{
-    Experiment, Logs, Outputs, Ran, RunError, TimeListener, Trace, TraceFormat, TraceHead,
+    Attendance, Experiment, Logs, Outputs, Ran, RunError, SharedTime, Trace, TraceFormat, TraceHead,
 };
 use fairground_run::metrics::Selection;
 use fairground_run::run_config;
@@ -23,6 +24,7 @@ use serde_json::json;
 use thiserror::Error;
 
 use crate::error::{run_failed, End, Failure};
+use crate::input::refuse_misplaced;
 use crate::logs::{self, LogDirectory};
 use crate::output::{complain, print, print_beside, OutputFile};
 use crate::progress::Spinner;
@@ -137,6 +139,7 @@ impl TraceFormatName {
 
 impl Run {
     pub fn run(mut self) -> Result<End, Failure> {
+        refuse_misplaced("run", &self.machine, &self.workload)?;
         let mut experiment =
             self.options.experiment(&self.machine, &self.workload, std::slice::from_ref(&self.sched))?;
         // With its preset, where that was left to us.
@@ -279,9 +282,9 @@ fn plain(experiment: &Experiment, seed: u64, logs: Option<Logs>) -> Result<RunRe
 }
 
 fn carry_out(experiment: &Experiment, seed: u64, outputs: Outputs) -> Ran {
-    let spinner = Spinner::on_terminal();
-    let mut tell = spinner.as_ref().map(|spinner| |time| spinner.show(time));
-    experiment.write(0, seed, outputs, tell.as_mut().map(|tell| tell as TimeListener).into())
+    let time = SharedTime::default();
+    let _spinner = Spinner::new(Arc::clone(&time));
+    experiment.write(0, seed, outputs, Attendance { time: Some(time), stop: None })
 }
 
 /// A scheduler that cannot serve the machine is bad input; anything else is a run that failed.

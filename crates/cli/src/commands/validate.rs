@@ -24,7 +24,7 @@ use thiserror::Error;
 
 use super::play::fastest;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, stop_on_signals, OutputFile};
+use crate::output::{note, print, stop_on_signals, OutputFile};
 use crate::progress::Steps;
 use crate::provenance::made_by;
 use crate::restore::{hold, restore, restore_left};
@@ -314,7 +314,7 @@ impl Validate {
         let stale = rounds.stale(&setup.all);
         if stale > 0 {
             let dir = self.out.display();
-            complain(&format!("note: {stale} pairs of rounds in {dir} are of interventions that have changed since"));
+            note(&format!("{stale} pairs of rounds in {dir} are of interventions that have changed since"));
         }
         let mut skipped = Vec::new();
         let Some(keeper) = keeper else { return Ok((rounds, skipped)) };

@@ -13,6 +13,7 @@ mod kernel;
 mod measure;
 mod patched;
 mod play;
+mod project;
 mod regret;
 mod replay;
 mod reproduce;
@@ -81,7 +82,8 @@ fn refuses(words: &str, parts: &[&str]) {
     let ran = fairground(words);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{words}\n{}", ran.stderr);
     // Messages are wrapped: compare them word by word.
-    let message = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unwrapped = ran.stderr.replace("\n  | ", "\n");
+    let message = unwrapped.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in parts {
         assert!(message.contains(part), "{words}: no {part:?} in\n{}", ran.stderr);
     }

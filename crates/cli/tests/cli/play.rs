@@ -219,5 +219,5 @@ fn the_tool_that_a_built_in_repeats_runs_in_its_place() {
     refuses("play ../../workloads/ping-pong.json --with rt-app", &["rt-app does not do what", "without pipes"]);
     refuses("play ../../workloads/measured.json:duration=1 --with rt-app", &["files without options after the name"]);
     refuses("play schbench --with perf", &["perf does not do what schbench does"]);
-    refuses("play sched-pipe --with lmbench", &["possible values: perf, hackbench, rt-app"]);
+    refuses("play sched-pipe --with lmbench", &["expected one of perf, hackbench, rt-app"]);
 }

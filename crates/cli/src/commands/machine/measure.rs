@@ -20,7 +20,7 @@ use crate::commands::calibrate::NotAFile;
 use crate::commands::play::kernel;
 use crate::commands::run::RunFormat;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, print, print_beside, stop_on_signals, OutputFile};
+use crate::output::{note, print, print_beside, stop_on_signals, OutputFile};
 use crate::progress::Progress;
 use crate::provenance::made_by;
 use crate::restore::{hold, restore, restore_left};
@@ -80,7 +80,7 @@ impl Measure {
         let captured = capture(&options)?;
         let (name, text, machine) = match &self.machine {
             None => {
-                captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));
+                captured.notes.iter().for_each(|text| note(text));
                 ("captured.toml".to_owned(), captured.to_toml(), captured.machine.clone())
             }
             Some(name) => {

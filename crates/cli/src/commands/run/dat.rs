@@ -6,7 +6,7 @@ use std::io::{BufReader, Seek, Write};
 use fairground_trace::dat;
 
 use crate::error::{run_failed, Failure};
-use crate::output::{complain, OutputFile};
+use crate::output::{note, OutputFile};
 
 /// A second handle of the open file.
 pub fn copy(file: &File) -> Result<File, Failure> {
@@ -21,7 +21,7 @@ pub fn make(mut text: File, nr_cpus: usize, output: &mut OutputFile) -> Result<(
     let cut = made.map_err(|e| run_failed(format!("cannot write {}: {e}", output.path().display())))?;
     if cut > 0 {
         let file = output.path().display();
-        complain(&format!("note: {file}: {cut} events have names over 15 bytes or texts over 4 KB, which are cut"));
+        note(&format!("{file}: {cut} events have names over 15 bytes or texts over 4 KB, which are cut"));
     }
     Ok(())
 }
