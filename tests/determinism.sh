@@ -123,6 +123,10 @@ same "a mail, --jobs 1 and 8" "$first" "$("$debug" "${mail[@]}" --jobs 8)"
 printf "machine = 'hikey960'\n[compare]\nbase = 'fair:v5.9'\ntest = ['fair:v5.11', 'fair:v6.12']\nseeds = '3-8'\ndoubt = 3\nformat = 'mail'\n" >"$dir/fairground.toml"
 same "a mail by fairground.toml" "$(sed '/^\$/,$d' <<<"$first")" "$(cd "$dir" && "$debug" compare sched-pipe:loops=500,threads --no-store | sed '/^\$/,$d')"
 rm "$dir/fairground.toml"
+for shell in bash zsh fish; do
+	same "completions of $shell" "$("$release" completions $shell)" "$("$debug" completions $shell)"
+done
+same "the man page" "$("$release" man)" "$("$debug" man)"
 # Seeds that are added one look after another, alone and beside those in a store.
 added=(compare hikey960 sched-pipe:loops=1000,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --format json)
 added+=(--metrics wakeup_latency_mean_us --until 0.01)

@@ -1,6 +1,7 @@
 //! The `fairground` command.
 
 mod commands;
+mod complete;
 mod error;
 mod input;
 mod logs;
@@ -99,6 +100,7 @@ fn command_of(words: &[OsString]) -> Result<(Cli, Words), Failure> {
 
 fn main() -> ExitCode {
     fairground_play::go_on_after_exec();
+    complete::answer_shell();
     let words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == "worker") && words.len() == 2 {
         return worker::serve(&worker::scheduler);

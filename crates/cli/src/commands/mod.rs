@@ -9,6 +9,7 @@ mod explain;
 mod feature;
 mod free_run;
 mod import;
+mod install;
 mod kernel;
 mod live;
 mod machine;
@@ -103,6 +104,10 @@ pub enum Command {
     Live(live::LiveCommand),
     /// Measure our own speed
     Bench(bench::Bench),
+    /// Print the completion script of a shell: it completes options, machines, workloads, schedulers, features and kernels
+    Completions(install::Completions),
+    /// Print the man page, or write those of all commands into a directory
+    Man(install::ManPages),
     /// Serve one run of this program; standard input describes it
     #[command(hide = true)]
     Worker,
@@ -133,6 +138,8 @@ impl Command {
             Command::Kernel(command) => command.run(),
             Command::Live(command) => command.run(),
             Command::Bench(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
             // Served by main, where nothing has been set up yet.
             Command::Worker => Ok(End::Done),
         }

@@ -9,6 +9,7 @@ mod event_hashes;
 mod explain;
 mod formats;
 mod import;
+mod install;
 mod kernel;
 mod measure;
 mod patched;
