@@ -187,11 +187,25 @@ impl RunConfig {
 /// # Errors
 /// A warning that the workload never ends.
 pub fn endless_refused(warnings: Vec<Warning>) -> Result<Vec<String>, ExperimentError> {
+    let (without_effect, others): (Vec<Warning>, Vec<Warning>) =
+        warnings.into_iter().partition(|warning| warning.kind == WarningKind::NoEffect);
     let text = |warning: Warning| match warning.kind {
         WarningKind::NeverEnds => Err(ExperimentError::NeverEnds(warning)),
         _ => Ok(warning.to_string()),
     };
-    warnings.into_iter().map(text).collect()
+    let others = others.into_iter().map(text).collect::<Result<Vec<String>, _>>()?;
+    Ok(one_line(without_effect).into_iter().chain(others).collect())
+}
+
+/// One line for what has no effect: each file of rt-app has several such keys.
+fn one_line(warnings: Vec<Warning>) -> Option<String> {
+    let first = warnings.first()?;
+    if warnings.len() == 1 {
+        return Some(first.to_string());
+    }
+    let file = first.at.as_ref().map_or(String::new(), |at| format!("{}: ", at.file));
+    let keys: Vec<String> = warnings.iter().map(|warning| format!("`{}`", warning.subject)).collect();
+    Some(format!("{file}{} have no effect here; `fairground workload check` says why", keys.join(", ")))
 }
 
 /// The settings of a run that differ from their defaults, for the notes of a report.

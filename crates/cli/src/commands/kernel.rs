@@ -133,6 +133,9 @@ fn list(format: ListFormat) -> Result<(), Failure> {
             Err(error) => note(&format!("{error}")),
         }
     }
+    if kernels.is_empty() && format == ListFormat::Text {
+        note("no kernel is built: `fairground kernel build TREE` builds one");
+    }
     print(&match format {
         ListFormat::Text => kernels.iter().map(entry).collect(),
         ListFormat::Json => {

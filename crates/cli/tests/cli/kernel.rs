@@ -27,10 +27,19 @@ fn the_help_of_build_says_whose_rights_a_tree_has() {
 }
 
 #[test]
+fn what_the_system_says_is_said_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = kernel(dir.path(), &["build", "/nowhere/linux"]).stderr;
+    assert_eq!(said.matches("No such file").count(), 1, "{said}");
+}
+
+#[test]
 fn a_cache_that_is_not_there_yet_lists_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("none");
-    assert_eq!((kernel(&cache, &["list"]).code, kernel(&cache, &["list"]).stdout.as_str()), (0, ""));
+    let said = kernel(&cache, &["list"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, ""));
+    assert!(said.stderr.starts_with("note: no kernel is built: `fairground kernel build TREE`"), "{}", said.stderr);
     let list = kernel(&cache, &["list", "--format", "json"]).stdout;
     let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
     assert_eq!(list, serde_json::json!({ "schema": "fairground-kernels-1", "kernels": [] }));

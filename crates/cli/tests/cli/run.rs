@@ -332,3 +332,19 @@ fn load_tracking_and_marks_of_rt_app_are_told_on_request() {
         assert!(counts.iter().any(|c| c.split_once(" of ").is_some_and(|(a, b)| a == b)), "{same}");
     }
 }
+
+/// Each file of rt-app has several of them.
+#[test]
+fn keys_without_effect_have_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f.json");
+    let text = r#"{ "tasks": { "t": { "loop": 3, "run": 1000 } }, "global": { "gnuplot": true, "logdir": "./", "lock_pages": false } }"#;
+    std::fs::write(&file, text).unwrap();
+    let said = crate::fairground(&format!("run hikey {} --sched fair:v5.9", file.display())).stderr;
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(
+        lines[0].contains("`gnuplot`, `logdir`, `lock_pages` have no effect here; `fairground workload check`"),
+        "{said}"
+    );
+}

@@ -29,8 +29,7 @@ pub enum BuildError {
         doing: &'static str,
         /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
-        #[source]
+        /// What the system said; part of the message, so not a source of its own.
         cause: std::io::Error,
     },
     /// The environment names no place for what is kept.
