@@ -350,7 +350,8 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
     assert (tmp_path / "pipes.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
     assert pyarrow.parquet.read_table(tmp_path / "pipes.parquet").equals(here.table, check_metadata=True)
     assert (
-        command(pipes_file, "--store", tmp_path / "store", "--status", "--output", tmp_path / "pipes.csv").returncode == 0
+        command(pipes_file, "--store", tmp_path / "store", "--status", "--output", tmp_path / "pipes.csv").returncode
+        == 0
     )
     lines = (tmp_path / "pipes.csv").read_text().splitlines()
     assert len(lines) == 21 and lines[0].startswith('"workload","sched","seed","hash"')

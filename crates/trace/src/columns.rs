@@ -172,7 +172,7 @@ impl EventTables {
 
 impl Export for EventTables {
     fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
-        let records = self.recorder.head(meta, notes, self.why);
+        let records = self.recorder.head(meta, notes);
         let lines = records.iter().map(|record| (record.name.to_owned(), record.text()));
         self.filed.recording.head.extend(lines);
     }
@@ -204,8 +204,26 @@ impl RowSink {
     }
 }
 
+impl EventTables {
+    /// Files what the rules are that come up for the first time.
+    fn first_uses(&mut self, event: &Event, reasons: &[Reason]) {
+        if matches!(event.kind, EventKind::Decision(_) | EventKind::Balance(_) | EventKind::Pick(_)) {
+            self.catch_up(event.time);
+            let filed = &mut self.filed;
+            let taken: Result<(), std::convert::Infallible> = self.recorder.first_uses(event, reasons, |record| {
+                filed.file(record);
+                Ok(())
+            });
+            match taken {
+                Ok(()) => {}
+            }
+        }
+    }
+}
+
 impl Observer for EventTables {
     fn event(&mut self, event: &Event) {
+        self.first_uses(event, &[]);
         let filed = &mut self.filed;
         let taken: Result<(), std::convert::Infallible> = self.recorder.event(event, |_, record| {
             filed.file(record);
@@ -227,6 +245,7 @@ impl Observer for EventTables {
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
         self.catch_up(decision.time);
         if let (EventKind::Decision(d), true) = (&decision.kind, self.why) {
+            self.first_uses(decision, reasons);
             let filed = &mut self.filed;
             self.recorder.reasons(decision, d.task, reasons).iter().for_each(|record| filed.file(record));
         }

@@ -32,13 +32,12 @@ impl<W: Write> FtraceText<W> {
         FtraceText { out, recorder: Recorder::new(nr_cpus, names, words), why, error: None }
     }
 
-    /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
-    /// rules say, and what every output must carry, e.g. `partition: 0-3`.
+    /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), and what every output must
+    /// carry, e.g. `partition: 0-3`.
     pub fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         if self.error.is_none() {
             let out = &mut self.out;
-            self.error =
-                self.recorder.head(meta, notes, self.why).iter().try_for_each(|record| line(out, record)).err();
+            self.error = self.recorder.head(meta, notes).iter().try_for_each(|record| line(out, record)).err();
         }
     }
 
@@ -55,6 +54,17 @@ impl<W: Write> FtraceText<W> {
         if self.error.is_none() {
             let out = &mut self.out;
             self.error = self.recorder.catch_up(until, &mut |_, record| line(out, record)).err();
+        }
+    }
+
+    /// Writes what the rules are that come up for the first time.
+    fn first_uses(&mut self, event: &Event, reasons: &[Reason]) {
+        if matches!(event.kind, EventKind::Decision(_) | EventKind::Balance(_) | EventKind::Pick(_)) {
+            self.catch_up(event.time);
+            if self.error.is_none() {
+                let out = &mut self.out;
+                self.error = self.recorder.first_uses(event, reasons, |record| line(out, record)).err();
+            }
         }
     }
 
@@ -87,6 +97,7 @@ pub(crate) fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
 
 impl<W: Write> Observer for FtraceText<W> {
     fn event(&mut self, event: &Event) {
+        self.first_uses(event, &[]);
         if self.error.is_none() {
             let out = &mut self.out;
             self.error = self.recorder.event(event, |_, record| line(out, record)).err();
@@ -103,6 +114,9 @@ impl<W: Write> Observer for FtraceText<W> {
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
         self.catch_up(decision.time);
+        if self.why {
+            self.first_uses(decision, reasons);
+        }
         if let (EventKind::Decision(d), true, None) = (&decision.kind, self.why, &self.error) {
             let out = &mut self.out;
             let mut records = self.recorder.reasons(decision, d.task, reasons).into_iter();
@@ -150,8 +164,6 @@ mod tests {
         let expected = "\
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: machine=my board.toml
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_meta: seed=1
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=none function=f label=l text=no rule applied
-<idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_rule: name=A2 function=f label=l text=the previous CPU
 <idle>-0 [000] 0.000000000: print: tracing_mark_write: fairground_note: partition: 0-3
 ";
         assert_eq!(text, expected);
@@ -173,6 +185,7 @@ mod tests {
         let text = String::from_utf8(exporter.finish().unwrap()).unwrap();
         let lines: Vec<&str> = text.lines().skip(1).map(|l| l.split_once("fairground_").unwrap().1).collect();
         let expected = [
+            "rule: name=A2 function=f label=l text=the previous CPU",
             "why: pid=1000 rule=- note=9 cpu=-1 a=0 b=0 c=0 text=note 9: 0, 0, 0",
             "why: pid=1000 rule=A2 note=1 cpu=4 a=12 b=462 c=0 text=CPU 4 fits: 12 on 462",
             "decision: kind=fork comm=reader pid=1000 prio=120 prev_cpu=4 cpu=4 rule=A2 probes=1 group_cpus=0",
@@ -223,6 +236,7 @@ mod tests {
 reader-1000 [005] 0.000003000: sched_switch: prev_comm=reader prev_pid=1000 prev_prio=120 prev_state=1 next_comm=swapper/5 next_pid=0 next_prio=120
 <idle>-0 [005] 0.000003000: cpu_idle: state=0 cpu_id=5
 <idle>-0 [004] 1.000004000: sched_waking: comm=reader pid=1000 prio=120 success=1 target_cpu=5
+<idle>-0 [004] 1.000004000: print: tracing_mark_write: fairground_rule: name=A2 function=f label=l text=the previous CPU
 <idle>-0 [004] 1.000004000: print: tracing_mark_write: fairground_decision: kind=wake comm=reader pid=1000 prio=120 prev_cpu=5 cpu=6 rule=A2 probes=3 group_cpus=0
 <idle>-0 [004] 1.000004000: sched_migrate_task: comm=reader pid=1000 prio=120 orig_cpu=5 dest_cpu=6
 <idle>-0 [004] 1.000004010: sched_wakeup: comm=reader pid=1000 prio=120 success=1 target_cpu=6

@@ -10,7 +10,8 @@
 //! ```text
 //! fairground_meta: KEY=VALUE                       at time 0: machine, workload, sched, seed, ...
 //! fairground_rule: name=NAME function=FUNCTION label=LABEL text=TEXT
-//!                                                  at time 0: the kernel function that decides, by which exit, and when
+//!                                                  before its first use: the kernel function that decides, by which exit,
+//!                                                  and when. All of them at time 0 would be the first hundred events
 //! fairground_note: TEXT                            at time 0: what every output of the run must carry
 //! fairground_why: pid=PID rule=NAME note=N cpu=CPU a=N b=N c=N text=TEXT
 //!                                                  on request, before its decision; rule - and cpu -1: none
@@ -47,7 +48,7 @@
 //! Between the two the CPU does nothing (its interrupts wait). Events that others cause on it then name the next task.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fairground_machine::CpuId;
@@ -162,6 +163,16 @@ impl Record<'_> {
     }
 }
 
+/// The event that says what a rule is.
+pub(crate) const RULE: &str = "fairground_rule";
+
+fn rule_fields(rule: Rule) -> Fields {
+    let Rule { name, function, label, text } = rule;
+    [("name", name), ("function", function), ("label", label), ("text", text)]
+        .map(|(key, value)| (key, value.into()))
+        .into()
+}
+
 /// Whether a switch is recorded later than it is decided: at the end of its cost.
 fn is_held_back(event: &Event) -> bool {
     matches!(event.kind, EventKind::Switch { next: Some(_), cost: 1.., .. })
@@ -180,13 +191,16 @@ pub(crate) struct Recorder {
     switching: BTreeMap<(Time, u64), Event>,
     /// Number of switches that were held back so far.
     held_back: u64,
+    /// Names of the rules that were recorded.
+    told: BTreeSet<String>,
 }
 
 impl Recorder {
     /// A recorder for `nr_cpus` CPUs. `words` has the scheduler's names of rules and notes.
     pub fn new(nr_cpus: usize, names: Names, words: RuleNames) -> Recorder {
         let current = vec![None; nr_cpus];
-        Recorder { names, words, current, newborn: Vec::new(), switching: BTreeMap::new(), held_back: 0 }
+        let (switching, told) = (BTreeMap::new(), BTreeSet::new());
+        Recorder { names, words, current, newborn: Vec::new(), switching, held_back: 0, told }
     }
 
     /// A task is this thread of a real kernel, from now on.
@@ -199,19 +213,40 @@ impl Recorder {
         (self.names.comm(task), self.names.pid(task))
     }
 
-    /// The records at time 0: facts about the run, the scheduler's rules, and notes.
-    /// `why`: with the rules of picks, which no other trace names.
-    pub fn head<'a>(&'a self, meta: &[(&'a str, &str)], notes: &[String], why: bool) -> Vec<Record<'a>> {
+    /// The records at time 0: facts about the run, and notes.
+    pub fn head<'a>(&'a self, meta: &[(&'a str, &str)], notes: &[String]) -> Vec<Record<'a>> {
         let at_start = |name, fields| Record { time: 0, cpu: 0, context: None, name, fields };
         let meta = meta.iter().map(|(key, value)| at_start("fairground_meta", vec![(*key, one_line(value).into())]));
-        let picks = self.words.pick_rules().filter(|rule| why && rule.name != NO_PICK);
-        let rules = self.words.rules().chain(picks).filter(|rule| !rule.text.is_empty());
-        let rules = rules.map(|Rule { name, function, label, text }| {
-            let fields = [("name", name), ("function", function), ("label", label), ("text", text)];
-            at_start("fairground_rule", fields.map(|(key, value)| (key, value.into())).into())
-        });
         let notes = notes.iter().map(|note| at_start("fairground_note", vec![("", one_line(note).into())]));
-        meta.chain(rules).chain(notes).collect()
+        meta.chain(notes).collect()
+    }
+
+    /// Calls `take` with the records of the rules that an event, or a reason of it, names for the first time. They come
+    /// before it.
+    ///
+    /// # Errors
+    /// If `take` fails.
+    pub fn first_uses<E>(
+        &mut self,
+        event: &Event,
+        reasons: &[Reason],
+        mut take: impl FnMut(&Record) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let of_event = match &event.kind {
+            EventKind::Decision(decision) => Some(self.words.rule(decision.rule)),
+            EventKind::Balance(balance) => Some(self.words.balance_rule(balance.rule)),
+            EventKind::Pick(pick) => Some(self.words.pick_rule(pick.rule)).filter(|rule| rule.name != NO_PICK),
+            _ => None,
+        };
+        let of_reasons =
+            reasons.iter().filter(|reason| reason.rule != NO_RULE).map(|reason| self.words.rule(reason.rule));
+        for rule in of_reasons.chain(of_event).filter(|rule| !rule.text.is_empty()) {
+            if !self.told.contains(rule.name) {
+                self.told.insert(rule.name.to_owned());
+                take(&self.record(event.time, event.cpu, RULE, rule_fields(rule)))?;
+            }
+        }
+        Ok(())
     }
 
     /// Calls `take` with the records of an event and of the switches that come before it, each with its event, in time

@@ -66,7 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--yes", action="store_true", help="more than 1,000,000 runs are meant")
     parser.add_argument("--retry", action="store_true", help="run again what failed before")
     parser.add_argument(
-        "--status", action="store_true", help="run nothing: show the results so far; another command may write meanwhile"
+        "--status",
+        action="store_true",
+        help="run nothing: show the results so far; another command may write meanwhile",
     )
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the table to FILE, .parquet or .csv")
     parser.add_argument(

@@ -96,13 +96,17 @@ fn asking_why_changes_neither_the_run_nor_the_other_lines() {
     assert_eq!(plain, asked);
     assert!(!without.contains("fairground_why"));
     assert!(!without.contains("fairground_pick"));
-    // Reasons bring lines of two kinds, and the rules of picks in the head.
+    // Reasons bring lines of two kinds, and the rules that they name.
     let is_reason = |line: &str| line.contains("fairground_why") || line.contains("fairground_pick");
     let (rules, others): (Vec<&str>, Vec<&str>) =
         with.lines().filter(|l| !is_reason(l)).partition(|l| l.contains("fairground_rule"));
     let (fewer, expected): (Vec<&str>, Vec<&str>) = without.lines().partition(|l| l.contains("fairground_rule"));
     assert!(others == expected, "a line that is no reason differs");
+    let rule = |line: &&str| line.split_once("fairground_rule").map(|(_, rule)| rule.to_owned());
+    let [fewer, rules] = [fewer, rules].map(|lines| lines.iter().filter_map(rule).collect::<Vec<_>>());
     assert!(fewer.iter().all(|rule| rules.contains(rule)) && fewer.len() < rules.len());
+    assert!(rules.iter().enumerate().all(|(at, rule)| !rules[..at].contains(rule)), "each is told once: {rules:?}");
+    assert!(!without.lines().take(5).any(|line| line.contains("fairground_rule")), "what was traced stands first");
     assert_eq!(with, traced("again.txt", "--why").1, "same inputs, same bytes");
     for head in [
         "fairground_meta: machine=hikey960",

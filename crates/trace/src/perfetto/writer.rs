@@ -147,8 +147,8 @@ impl<W: Write> PerfettoTrace<W> {
         PerfettoTrace { recorder, why, packets, reasons: Vec::new(), error: None }
     }
 
-    /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), what the scheduler's
-    /// rules say, and what every output must carry.
+    /// Says at time 0 what the run is (machine, workload, sched, seed, each with its value), and what every output must
+    /// carry.
     pub fn head(&mut self, meta: &[(&str, &str)], notes: &[String]) {
         if self.error.is_none() {
             self.error = self.write_head(meta, notes).err();
@@ -156,12 +156,8 @@ impl<W: Write> PerfettoTrace<W> {
     }
 
     fn write_head(&mut self, meta: &[(&str, &str)], notes: &[String]) -> io::Result<()> {
-        for record in self.recorder.head(meta, notes, self.why) {
-            let name = match record.name {
-                "fairground_meta" => "run",
-                "fairground_rule" => "rule",
-                _ => "note",
-            };
+        for record in self.recorder.head(meta, notes) {
+            let name = if record.name == "fairground_meta" { "run" } else { "note" };
             self.packets.instant(&record, Track::Run, "the run", name, &mut Vec::new())?;
         }
         for cpu in 0..self.packets.hardware.cpus.len() as CpuId {
@@ -193,7 +189,20 @@ impl<W: Write> PerfettoTrace<W> {
         Ok(self.packets.out)
     }
 
+    /// Writes what the rules are that come up for the first time.
+    fn first_uses(&mut self, event: &Event, reasons: &[Reason]) -> io::Result<()> {
+        let packets = &mut self.packets;
+        self.recorder.first_uses(event, reasons, |record| {
+            packets.instant(record, Track::Run, "the run", "rule", &mut Vec::new())
+        })
+    }
+
     fn write(&mut self, event: &Event) -> io::Result<()> {
+        if matches!(event.kind, EventKind::Decision(_) | EventKind::Balance(_) | EventKind::Pick(_)) {
+            let packets = &mut self.packets;
+            self.recorder.catch_up(event.time, &mut |_, record| packets.kernel_event(record))?;
+            self.first_uses(event, &[])?;
+        }
         let (packets, reasons) = (&mut self.packets, &mut self.reasons);
         let rule = self.recorder.rule_title(event);
         self.recorder.event(event, |event, record| packets.record(event, record, &rule, reasons))
@@ -225,6 +234,9 @@ impl<W: Write> Observer for PerfettoTrace<W> {
 
     fn reasons(&mut self, decision: &Event, reasons: &[Reason]) {
         self.catch_up(decision.time);
+        if self.why && self.error.is_none() {
+            self.error = self.first_uses(decision, reasons).err();
+        }
         if let (EventKind::Decision(d), true) = (&decision.kind, self.why) {
             let records = self.recorder.reasons(decision, d.task, reasons);
             self.reasons = records.iter().map(|record| annotations(annotation::DICT_ENTRIES, &record.fields)).collect();
