@@ -69,6 +69,9 @@ hikey        shell8:duration=1,copies=2           fair:v5.9
 hikey960     fork-burst:bursts=10                 fair:v5.11
 hikey960     geekbench5:scale=1/50,gap=50         fair:v5.11
 hikey960     jankbench:duration=2                 fair:v6.1
+kunpeng920   kbuild:files=40                      fair:v6.12
+hikey960     oltp:duration=0.2                    fair:v6.12
+hikey960     server:duration=0.2                  fair:v6.12
 hikey960     uclamp-micro:duration=1              fair:v6.12
 juno-r2      periodic:tasks=20,duty=20,duration=1 fair:v5.9
 epyc-7742-2p periodic:tasks=300,duty=15,duration=1 fair:v5.11

@@ -7,12 +7,15 @@ mod fork_burst;
 mod geekbench5;
 mod hackbench;
 mod jankbench;
+mod kbuild;
+mod oltp;
 mod original;
 mod parts;
 mod periodic;
 mod requests;
 mod schbench;
 mod sched_pipe;
+mod server;
 mod shell8;
 mod uclamp_micro;
 
@@ -50,9 +53,12 @@ pub fn builtins() -> &'static [Builtin] {
         hackbench::HACKBENCH,
         hackbench::MESSAGING,
         jankbench::BUILTIN,
+        kbuild::BUILTIN,
+        oltp::BUILTIN,
         periodic::BUILTIN,
         schbench::BUILTIN,
         sched_pipe::BUILTIN,
+        server::BUILTIN,
         shell8::BUILTIN,
         uclamp_micro::BUILTIN,
     ];
