@@ -208,6 +208,27 @@ impl Features {
         }
     }
 
+    /// A scheduler name in two parts: its preset (`fair:v5.9`), and its changes as they are written, in their order. Whether each
+    /// change is valid without those behind it is not asked.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn split(text: &str) -> Result<(String, Vec<String>), FairError> {
+        let full = Self::full_name(text);
+        let features = Self::parse(&full)?;
+        let body = full.strip_prefix("fair:").unwrap_or(&full);
+        let body = presets::current_name(body);
+        let (_, mut rest) = Self::start(&body).ok_or_else(|| unknown_preset(&body, text))?;
+        let preset = format!("fair:{}", &body[..body.len() - rest.len()]);
+        let (mut scratch, mut seen, mut changes) = (features, Vec::new(), Vec::new());
+        while !rest.is_empty() {
+            let after = scratch.change(rest, text, &mut seen)?;
+            changes.push(rest[..rest.len() - after.len()].to_owned());
+            rest = after;
+        }
+        Ok((preset, changes))
+    }
+
     /// The same with further changes, written as in a name: `+feature`, `-feature`, `+feature=value`.
     ///
     /// # Errors
@@ -468,6 +489,20 @@ fn unknown_feature(body: &str, text: &str) -> FairError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_a_preset_and_changes() {
+        let split = |text: &str| Features::split(text).map(|(preset, changes)| (preset, changes.join(" ")));
+        let of = |preset: &str, changes: &str| (preset.to_owned(), changes.to_owned());
+        assert_eq!(split("fair:v5.9+asym-prev-first").unwrap(), of("fair:v5.9", "+asym-prev-first"));
+        assert_eq!(
+            split("fair:v6.12-scan-next+sis-mode=prop-aged").unwrap(),
+            of("fair:v6.12", "-scan-next +sis-mode=prop-aged")
+        );
+        assert_eq!(split("fair:v6.1").unwrap(), of("fair:v6.1", ""));
+        assert_eq!(split("fair:").unwrap().0, format!("fair:{}", Preset::newest().name));
+        assert!(split("fair:v5.9+no-such").is_err());
+    }
 
     /// A feature has code for all its values or for none; one beyond them has none.
     #[test]

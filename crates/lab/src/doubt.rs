@@ -18,7 +18,7 @@ use fairground_run::store::Store;
 use serde::Serialize;
 
 use self::screening::Design;
-use crate::comparison::{Failure, Report};
+use crate::comparison::{Failure, Report, Row};
 use crate::sides::Sides;
 
 /// What a change is over draws.
@@ -199,6 +199,13 @@ pub fn note_on_draw_law(law: &DrawLaw) -> String {
     format!("draws are of the {}", law.words())
 }
 
+impl Row {
+    /// Adds the model interval of these draws, of the side at `test`.
+    pub fn add_model(&mut self, test: usize, draws: &[DrawnRuns]) {
+        self.model = ModelInterval::from_changes(&changes_pct(draws, test, &self.metric.name));
+    }
+}
+
 impl Report {
     /// Adds to each comparison which figures carry the doubt of its first metric, by these runs of a screening.
     pub fn add_screening(&mut self, design: &Design, draws: &[DrawnRuns]) {
@@ -229,9 +236,7 @@ impl Report {
     pub fn add_model(&mut self, draws: &[DrawnRuns]) {
         let sides: Vec<String> = self.comparisons.iter().map(|comparison| comparison.test.name.clone()).collect();
         for (comparison, test) in self.comparisons.iter_mut().zip(1..) {
-            for row in &mut comparison.rows {
-                row.model = ModelInterval::from_changes(&changes_pct(draws, test, &row.metric.name));
-            }
+            comparison.rows.iter_mut().for_each(|row| row.add_model(test, draws));
         }
         let base = self.comparisons.first().map(|comparison| comparison.base.name.clone());
         for drawn in draws {

@@ -64,6 +64,12 @@ impl Differing {
         Some([self.base.first.as_ref()?, self.test.first.as_ref()?])
     }
 
+    /// The first pair that chooses different CPUs in the kernel's terms: base, then test. `None` if no pair differs.
+    pub fn first_in_words(&self) -> Option<[String; 2]> {
+        let words = |trace: &Trace| Some(in_words(trace.first.as_ref()?, trace.side.head()));
+        Some([words(&self.base)?, words(&self.test)?])
+    }
+
     /// The rule as the base's trace describes it, else as the test's trace does.
     pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
         known_rule(name, &self.base, &self.test)
@@ -108,11 +114,8 @@ fn text(differing: &Differing) -> String {
         let _ = write!(out, "\n{}{}", left.text(), consequence(left, base));
     }
     let _ = writeln!(out, "\n{}\n", verdict(diff));
-    for (name, trace) in [("base", base), ("test", test)] {
-        if let Some(first) = &trace.first {
-            let words = in_words(first, trace.side.head());
-            let _ = writeln!(out, "{name}  {}\n", words.trim_end().replace('\n', "\n      "));
-        }
+    for (name, words) in ["base", "test"].into_iter().zip(differing.first_in_words().into_iter().flatten()) {
+        let _ = writeln!(out, "{name}  {}\n", words.trim_end().replace('\n', "\n      "));
     }
     out += &looked_at(base, test);
     out += &other_work(base, test);

@@ -60,6 +60,20 @@ impl BuiltKernel {
         warnings
     }
 
+    /// Whether a file, by its path in the tree, went into the library: a source, a header, a makefile or a file of Kconfig.
+    pub fn compiles(&self, path: &str) -> bool {
+        self.record.inputs.iter().any(|input| input.path == path)
+    }
+
+    /// Hash of what of the library is loaded, hex: equal hashes, equal code, whatever the names of what is static and the lines.
+    pub fn code_hash(&self) -> &str {
+        match self.record.code_hash.as_str() {
+            // Of a build by an earlier version.
+            "" => &self.record.library_hash,
+            code => code,
+        }
+    }
+
     /// That the library is not what the tree last was, if so.
     pub fn stale(&self) -> Option<String> {
         let failed = self.failed.as_ref()?;
@@ -114,6 +128,9 @@ pub struct Record {
     /// xxh3-128 of the library, hex.
     #[serde(default)]
     pub(super) library_hash: String,
+    /// xxh3-128 of what of the library is loaded, hex.
+    #[serde(default)]
+    pub(super) code_hash: String,
 }
 
 /// Whether this process loads libraries that were not built here.

@@ -17,6 +17,8 @@ const ENTRY: &str = "ks_kernel";
 pub(super) struct LinkResult {
     /// Path of the shared library.
     pub library: PathBuf,
+    /// xxh3-128 of what of it is loaded, hex: names of symbols, files and lines do not count.
+    pub code: String,
     /// Functions without a definition that Fairground did not expect.
     pub stubbed: Vec<StubbedSymbol>,
     /// What would be observed and this tree does not show.
@@ -44,7 +46,7 @@ pub(super) fn link(workshop: &mut Workshop, objects: &[String]) -> Result<LinkRe
     hide(workshop)?;
     let library = build_path(workshop, "libksched.so");
     share(workshop, &local("all.o"), &local("libksched.so"))?;
-    Ok(LinkResult { library, stubbed, not_observable: not_observable(&kernel)? })
+    Ok(LinkResult { code: code(workshop)?, library, stubbed, not_observable: not_observable(&kernel)? })
 }
 
 /// A file of ours below the build directory, as tools that run there name it.
@@ -99,6 +101,17 @@ fn hide(workshop: &mut Workshop) -> Result<(), BuildError> {
     command.args(["--wildcard", "--remove-section=.export_symbol*", "--remove-section=.rela.export_symbol*"]);
     command.arg(local("all.o"));
     workshop.must("linking", command)
+}
+
+/// Hash of the library without debug information and names.
+fn code(workshop: &mut Workshop) -> Result<String, BuildError> {
+    let mut command = tools::command("objcopy", &workshop.build());
+    command.args(["--strip-all", &local("libksched.so"), &local("code.so")]);
+    workshop.must("linking", command)?;
+    let code = build_path(workshop, "code.so");
+    let content = std::fs::read(&code).map_err(files::fail("read", &code))?;
+    files::remove(&code)?;
+    Ok(files::hash(&content))
 }
 
 fn shared(workshop: &Workshop, from: &str, to: &str) -> Command {

@@ -248,6 +248,7 @@ impl Job<'_> {
             unrelated: self.plan.wanted.unrelated,
             not_observable: built.linked.not_observable,
             stubbed: built.linked.stubbed,
+            code_hash: built.linked.code,
             made_with: self.plan.made_with.clone(),
             since,
             inputs,
