@@ -1,0 +1,250 @@
+//! The answer of a review, in the layouts in which it is read. Regressions come first in each.
+
+mod html;
+mod json;
+mod junit;
+mod markdown;
+mod text;
+
+use std::fmt;
+use std::str::FromStr;
+
+use fairground_lab::provenance::MadeBy;
+use fairground_lab::stats::Verdict;
+
+pub use self::html::html;
+pub use self::json::json;
+pub use self::junit::junit;
+pub use self::markdown::markdown;
+pub use self::text::text;
+use crate::decisions::Explained;
+use crate::matrix::Matrix;
+use crate::measure::{Judged, Measured, Measurements, Share};
+use crate::series::plural;
+use crate::stages::{Fate, Member, Stages};
+
+/// Everything that an answer says.
+pub struct Review {
+    /// The series.
+    pub stages: Stages,
+    /// Name and size of the matrix.
+    pub matrix: Matrix,
+    /// What the runs show.
+    pub measured: Measurements,
+    /// The decisions that changed.
+    pub explained: Vec<Explained>,
+    /// What made it.
+    pub by: MadeBy,
+}
+
+/// A layout of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// For a mail: 72 columns of ASCII.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// The documented schema.
+    Json,
+    /// One page without requests.
+    Html,
+    /// For a CI system.
+    Junit,
+}
+
+impl Layout {
+    /// All layouts, with their names and the file that each is written to.
+    pub const ALL: [(Layout, &'static str, &'static str); 5] = [
+        (Layout::Text, "text", "review.txt"),
+        (Layout::Markdown, "markdown", "review.md"),
+        (Layout::Json, "json", "review.json"),
+        (Layout::Html, "html", "review.html"),
+        (Layout::Junit, "junit", "junit.xml"),
+    ];
+
+    /// The answer in this layout.
+    pub fn render(self, review: &Review) -> String {
+        match self {
+            Layout::Text => text(review),
+            Layout::Markdown => markdown(review),
+            Layout::Json => json(review),
+            Layout::Html => html(review),
+            Layout::Junit => junit(review),
+        }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Layout::ALL.iter().find(|(layout, ..)| layout == self).map_or("", |(_, name, _)| name))
+    }
+}
+
+impl FromStr for Layout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Layout, String> {
+        let found = Layout::ALL.iter().find(|(_, name, _)| *name == text);
+        let names = || fairground_machine::suggest(text, Layout::ALL.iter().map(|(_, name, _)| *name));
+        found.map(|(layout, ..)| *layout).ok_or_else(names)
+    }
+}
+
+impl Review {
+    /// Rows that are worse, the largest change first.
+    pub fn worse(&self) -> Vec<(&Measured, &Judged)> {
+        self.measured.of_verdict(Verdict::Worse)
+    }
+
+    /// Rows that are better, the largest change first.
+    pub fn better(&self) -> Vec<(&Measured, &Judged)> {
+        self.measured.of_verdict(Verdict::Better)
+    }
+
+    /// Whether a patch or a run failed.
+    pub fn has_failures(&self) -> bool {
+        let failed = |member: &Member| {
+            matches!(member.fate, Fate::DoesNotApply(_)) || matches!(member.fate, Fate::DoesNotCompile(_))
+        };
+        self.stages.members.iter().any(failed) || self.measured.failures().next().is_some()
+    }
+
+    /// The title: that of the series, or what it is of.
+    pub(crate) fn title(&self) -> String {
+        self.stages.title.clone().unwrap_or_else(|| self.stages.source.clone())
+    }
+
+    /// What the whole comes to, in one sentence.
+    pub fn verdict(&self) -> String {
+        let (worse, better) = (self.worse().len(), self.better().len());
+        if self.stages.stages.len() < 2 {
+            return match self.stages.members.iter().all(|member| matches!(member.fate, Fate::SameCode)) {
+                true => "same code: nothing that runs differs, and nothing was run".into(),
+                false => "no patch changes what is compiled here: nothing was run".into(),
+            };
+        }
+        let cells = &self.measured.cells;
+        if cells.iter().all(|cell| cell.identical) {
+            return format!("no decision of any of {} reaches the change", plural(cells.len(), "cell"));
+        }
+        match (worse, better) {
+            (0, 0) => format!("no row of {} is better or worse", self.measured.rows()),
+            _ => format!("of {}, {worse} worse and {better} better", plural(self.measured.rows(), "row")),
+        }
+    }
+
+    /// What the rows were judged by.
+    pub(crate) fn judged_by(&self) -> String {
+        let rows = self.measured.rows();
+        let (machines, workloads) = (self.matrix.machines().len(), self.matrix.workloads().len());
+        format!(
+            "{}: {}, {}, {}; seeds 1-{}; {} judged together (Holm, 5 %)",
+            self.matrix.name,
+            plural(machines, "machine"),
+            plural(workloads, "workload"),
+            plural(self.matrix.cells.len(), "cell"),
+            self.measured.seeds,
+            plural(rows, "row")
+        )
+    }
+
+    /// Cells in which no decision reaches the change: workload and machines.
+    pub(crate) fn unreached(&self) -> Vec<String> {
+        let mut by_workload: Vec<(&str, Vec<&str>)> = Vec::new();
+        for cell in self.measured.cells.iter().filter(|cell| cell.identical) {
+            let (workload, machine) = (cell.cell.workload.as_str(), cell.cell.machine.as_str());
+            match by_workload.iter_mut().find(|(known, _)| *known == workload) {
+                Some((_, machines)) => machines.push(machine),
+                None => by_workload.push((workload, vec![machine])),
+            }
+        }
+        by_workload.into_iter().map(|(workload, machines)| format!("{workload} on {}", machines.join(", "))).collect()
+    }
+
+    /// A cell that does reach the change, if there is one.
+    pub(crate) fn reached(&self) -> Option<String> {
+        let starred = |cell: &&Measured| cell.rows.iter().any(|judged| judged.row.change.starred());
+        let differs = |cell: &&Measured| !cell.identical && cell.pairs > 0;
+        let cells = &self.measured.cells;
+        let cell = cells.iter().find(|cell| differs(cell) && starred(cell)).or_else(|| cells.iter().find(differs))?;
+        Some(cell.cell.name())
+    }
+
+    /// What cannot be judged, a sentence each.
+    pub(crate) fn not_judged(&self) -> Vec<String> {
+        let mut by_note: Vec<(&str, Vec<String>)> = Vec::new();
+        for (note, cell) in self.measured.cells.iter().flat_map(|cell| cell.notes.iter().map(move |note| (note, cell)))
+        {
+            match by_note.iter_mut().find(|(known, _)| known == note) {
+                Some((_, cells)) => cells.push(cell.cell.name()),
+                None => by_note.push((note, vec![cell.cell.name()])),
+            }
+        }
+        let of_cells = by_note.into_iter().map(|(note, cells)| format!("{note}: {}", cells.join("; ")));
+        self.stages.not_judged.iter().cloned().chain(of_cells).collect()
+    }
+
+    /// Failed runs: cell, what failed, and how many runs failed so.
+    pub(crate) fn failed_runs(&self) -> Vec<String> {
+        let mut found: Vec<(String, usize, u64)> = Vec::new();
+        for (cell, failure) in self.measured.failures() {
+            let what = format!("{}: {}: {}", cell.cell.name(), failure.side, failure.message.trim());
+            match found.iter_mut().find(|(known, ..)| *known == what) {
+                Some((_, n, _)) => *n += 1,
+                None => found.push((what, 1, failure.seed)),
+            }
+        }
+        let words = |(what, n, seed): (String, usize, u64)| match n {
+            1 => format!("{what} (seed {seed})"),
+            n => format!("{what} ({n} runs, the first with seed {seed})"),
+        };
+        found.into_iter().map(words).collect()
+    }
+
+    /// What a patch became, for a list: title first where it is a stage.
+    pub(crate) fn fate(&self, member: &Member) -> Option<String> {
+        match &member.fate {
+            Fate::Stage(_) => None,
+            Fate::SameCode => Some("same code".into()),
+            Fate::NotCompiled(files) => Some(format!("not compiled here: {}", files.join(", "))),
+            Fate::DoesNotApply(problem) => Some(format!("does not apply: {problem}")),
+            Fate::DoesNotCompile(problem) => Some(format!("does not compile: {problem}")),
+        }
+    }
+
+    /// `2/3` of a stage.
+    pub(crate) fn label(&self, share: &Share) -> String {
+        self.stages.stages[share.stage].label(self.stages.count())
+    }
+
+    /// What the change of a row is attributed to: `2/3 -18.2 % (-18.4 .. -18.0)`, and what is left.
+    pub(crate) fn attribution(&self, judged: &Judged) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for share in judged.attributed() {
+            let interval = share.ci95.map_or(String::new(), |[lo, hi]| format!(" ({lo:+.2} .. {hi:+.2})"));
+            lines.push(format!("{} {}{interval}", self.label(share), percent(share.pct)));
+        }
+        if lines.is_empty() {
+            return vec!["not attributed to any patch".into()];
+        }
+        if let Some(rest) = judged.not_attributed_pct().filter(|rest| rest.abs() >= 0.005) {
+            lines.push(format!("not attributed: {}", percent(Some(rest))));
+        }
+        lines
+    }
+}
+
+/// `-18.21 %`; a dash where there is none.
+pub(crate) fn percent(x: Option<f64>) -> String {
+    fairground_lab::tables::percent(x)
+}
+
+/// `-18.40 .. -18.02`.
+pub(crate) fn range(ends: Option<[f64; 2]>) -> String {
+    ends.map_or("-".into(), |[lo, hi]| format!("{lo:+.2} .. {hi:+.2}"))
+}
+
+/// A metric's mean as tables show it.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    fairground_lab::stats::Summary::of(values).mean
+}

@@ -1,0 +1,229 @@
+//! Which decisions a series changes: on each machine one run of before and after, and where they part.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Seek};
+use std::path::Path;
+
+use fairground_lab::explain::Differing;
+use fairground_lab::stats::Verdict;
+use fairground_run::experiment::{Experiment, Outputs, Trace, TraceFormat, TraceHead};
+use fairground_run::run_config;
+use fairground_trace::dat;
+use serde::Serialize;
+
+use crate::matrix::Cell;
+use crate::measure::{Judged, Means, Measured, Measurements};
+use crate::stages::Stages;
+
+/// Decisions by a rule before and after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleShift {
+    /// The rule in the kernel's terms: function, exit, id.
+    pub rule: String,
+    /// Decisions before.
+    pub before: u64,
+    /// Decisions after.
+    pub after: u64,
+}
+
+/// Where two runs part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parted {
+    /// Pairs of the same task's n-th wakeup, fork or exec, and those that choose the same CPU.
+    pub pairs: [u64; 2],
+    /// Pairs before the first that chooses another CPU.
+    pub agree_before: u64,
+    /// Rules, those that moved most first.
+    pub rules: Vec<RuleShift>,
+    /// The first pair that chooses another CPU, in words: before, after.
+    pub first: Option<[String; 2]>,
+    /// The whole comparison, as `fairground diff` prints it.
+    pub text: String,
+}
+
+/// The decisions of one machine.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The cell whose decisions are shown.
+    pub cell: Cell,
+    /// Seed of both runs.
+    pub seed: u64,
+    /// Stages: before and after.
+    pub stages: [usize; 2],
+    /// Schedulers: before and after.
+    pub scheds: [String; 2],
+    /// Where they part, or why that is not known.
+    pub parted: Result<Parted, String>,
+    /// Traces of before and after, if they were written, relative to the answer: text, Perfetto, trace.dat.
+    pub traces: Option<[[String; 3]; 2]>,
+}
+
+impl Explained {
+    /// Commands that show the same.
+    pub fn commands(&self) -> Vec<String> {
+        let names = ["before.txt", "after.txt"];
+        let run = |(sched, name): (&String, &str)| {
+            let options = self.cell.options.iter().map(|option| format!(" {option}")).collect::<String>();
+            let (machine, workload) = (&self.cell.machine, &self.cell.workload);
+            format!(
+                "fairground run {machine} {workload} --sched {sched}{options} --seed {} --trace {name} --why",
+                self.seed
+            )
+        };
+        let mut commands: Vec<String> = self.scheds.iter().zip(names).map(run).collect();
+        commands.push("fairground diff before.txt after.txt".into());
+        commands
+    }
+}
+
+/// Explains the largest change of each machine whose runs differ: a regression before a gain, a change that is better or worse
+/// before another; of a change that is attributed, the patch with the largest part.
+pub fn explain(stages: &Stages, measured: &Measurements, means: &Means, dir: Option<&Path>) -> Vec<Explained> {
+    let mut machines: Vec<&str> = Vec::new();
+    for cell in &measured.cells {
+        if !machines.contains(&cell.cell.machine.as_str()) {
+            machines.push(&cell.cell.machine);
+        }
+    }
+    let mut explained = Vec::new();
+    for machine in machines {
+        let Some((at, judged)) = choose(measured, machine) else { continue };
+        if means.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            break;
+        }
+        let last = stages.stages.len() - 1;
+        let share = judged.and_then(|judged| judged.attributed().first().map(|share| share.stage));
+        let [before, after] = share.map_or([0, last], |stage| [stage - 1, stage]);
+        let seed = first_differing(&measured.cells[at], before, after);
+        let experiments = [before, after].map(|stage| &*measured.ready[at].stages[stage]);
+        let scheds = [before, after].map(|stage| stages.stages[stage].sched.clone());
+        let mut one = of_pair(experiments, &measured.cells[at].cell, [before, after], scheds, seed, means);
+        if let Some(dir) = dir {
+            match traces(&one, experiments, dir) {
+                Ok(traces) => one.traces = Some(traces),
+                Err(problem) => one.parted = one.parted.and(Err(problem)),
+            }
+        }
+        explained.push(one);
+    }
+    explained
+}
+
+/// The decisions of two stages in a cell, with this seed.
+pub(crate) fn of_pair(
+    experiments: [&Experiment; 2],
+    cell: &Cell,
+    stages: [usize; 2],
+    scheds: [String; 2],
+    seed: u64,
+    means: &Means,
+) -> Explained {
+    let parted = part(experiments, cell, &scheds, seed, means);
+    Explained { cell: cell.clone(), seed, stages, scheds, parted, traces: None }
+}
+
+/// The cell of a machine to be explained, and its row.
+fn choose<'a>(measured: &'a Measurements, machine: &str) -> Option<(usize, Option<&'a Judged>)> {
+    let of_machine =
+        || measured.cells.iter().enumerate().filter(|(_, cell)| cell.cell.machine == machine && !cell.identical);
+    let largest = |verdict: Verdict| {
+        let rows = of_machine().flat_map(|(at, cell)| cell.rows.iter().map(move |judged| (at, judged)));
+        let size = |judged: &Judged| judged.row.change.improvement_pct.map_or(f64::INFINITY, f64::abs);
+        let of_verdict = rows.filter(|(_, judged)| judged.row.change.verdict == verdict);
+        of_verdict.max_by(|a, b| size(a.1).total_cmp(&size(b.1)))
+    };
+    let judged = largest(Verdict::Worse).or_else(|| largest(Verdict::Better));
+    let any = || of_machine().find(|(_, cell)| cell.pairs > 0).map(|(at, _)| (at, None));
+    judged.map(|(at, judged)| (at, Some(judged))).or_else(any)
+}
+
+/// The first seed, from 1, with which both stages ran and differ.
+fn first_differing(cell: &Measured, before: usize, after: usize) -> u64 {
+    let (Some(before), Some(after)) = (cell.hashes.get(before), cell.hashes.get(after)) else { return 1 };
+    let differs = before.iter().zip(after).position(|(b, a)| b.is_some() && a.is_some() && b != a);
+    differs.map_or(1, |at| at as u64 + 1)
+}
+
+fn head(cell: &Cell, experiment: &Experiment, sched: &str, seed: u64, format: TraceFormat) -> TraceHead {
+    let meta = [
+        ("machine", &cell.machine),
+        ("workload", &cell.workload),
+        ("sched", &sched.to_owned()),
+        ("seed", &seed.to_string()),
+    ];
+    let meta = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
+    TraceHead { format, meta, notes: run_config::notes(&experiment.config), why: true, marks: None }
+}
+
+fn part(
+    experiments: [&Experiment; 2],
+    cell: &Cell,
+    scheds: &[String; 2],
+    seed: u64,
+    means: &Means,
+) -> Result<Parted, String> {
+    let record = |side: usize| {
+        let head = head(cell, experiments[side], &scheds[side], seed, TraceFormat::Recording);
+        experiments[side].recorded(0, seed, head, means.stop).map_err(|error| format!("{}: {error}", scheds[side]))
+    };
+    let (before, after) = (record(0)?, record(1)?);
+    let names = ["before", "after"].map(str::to_owned);
+    let [name_before, name_after] = names;
+    let differing = Differing::of(&(name_before, &before.recording), &(name_after, &after.recording));
+    let differing = differing.map_err(|error| error.to_string())?;
+    let diff = &differing.diff;
+    let mut rules: Vec<RuleShift> = diff
+        .shifts
+        .iter()
+        .map(|shift| RuleShift { rule: differing.rule(&shift.rule).title(), before: shift.base, after: shift.test })
+        .collect();
+    rules.sort_by_key(|rule| std::cmp::Reverse(rule.after.abs_diff(rule.before)));
+    Ok(Parted {
+        pairs: [diff.pairs, diff.agree],
+        agree_before: diff.agree_before,
+        rules,
+        first: differing.first_in_words(),
+        text: differing.text(),
+    })
+}
+
+/// Writes the traces of both runs below `dir`. Returns their names.
+fn traces(explained: &Explained, experiments: [&Experiment; 2], dir: &Path) -> Result<[[String; 3]; 2], String> {
+    let folder = dir.join("traces");
+    fs::create_dir_all(&folder).map_err(|e| format!("cannot create {}: {e}", folder.display()))?;
+    let Explained { cell, scheds, seed, .. } = explained;
+    let plain: String =
+        cell.machine.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    let mut names: Vec<[String; 3]> = Vec::new();
+    for (side, word) in ["before", "after"].into_iter().enumerate() {
+        let name = |end: &str| format!("traces/{plain}-{word}.{end}");
+        let of_side = [name("txt"), name("perfetto-trace"), name("dat")];
+        for (name, format) in of_side.iter().zip([TraceFormat::Text, TraceFormat::Perfetto]) {
+            let path = dir.join(name);
+            let fail = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
+            let file = File::create(&path).map_err(fail)?;
+            let head = head(cell, experiments[side], &scheds[side], *seed, format);
+            let outputs = Outputs { trace: Some(Trace { head, file }), logs: None };
+            experiments[side].write(0, *seed, outputs, Default::default()).trace.map_err(fail)?;
+        }
+        to_dat(dir, &of_side, experiments[side].machine.nr_cpus())?;
+        names.push(of_side);
+    }
+    names.try_into().map_err(|_| "two sides have two traces".into())
+}
+
+/// Makes a trace.dat of the text of a trace.
+fn to_dat(dir: &Path, [text, _, to]: &[String; 3], nr_cpus: usize) -> Result<(), String> {
+    let to = dir.join(to);
+    let fail = |e: std::io::Error| format!("cannot write {}: {e}", to.display());
+    let mut text = File::open(dir.join(text)).map_err(fail)?;
+    text.rewind().map_err(fail)?;
+    // Its pages are kept in a file without a name.
+    let pages_path = to.with_extension("pages");
+    let pages = File::options().read(true).write(true).create(true).truncate(true).open(&pages_path).map_err(fail)?;
+    fs::remove_file(&pages_path).map_err(fail)?;
+    let out = File::create(&to).map_err(fail)?;
+    dat::write(BufReader::new(text), nr_cpus, &pages, out)
+        .map_err(|e| format!("cannot write {}: {e}", to.display()))?;
+    Ok(())
+}

@@ -1,0 +1,553 @@
+//! The runs of a review: base and series in every cell, then what lies between them where they differ.
+//!
+//! 1. Base and whole series run in each cell with the same seeds. All rows of all cells are one family for Holm's rule
+//!    ([`judge`]): of 100 series that change nothing, 5 at most have a row that is called better or worse.
+//! 2. Where a pair of runs differs, the stages between run too. The changes from stage to stage sum up to that of the series; they are
+//!    judged together, by Holm's rule again, for the rows that are better or worse. So a patch is named only for a
+//!    change that is there.
+//! 3. Cells with such rows run on draws of the figures in doubt, for the model interval. Draws decide no verdict.
+
+use std::sync::Arc;
+
+use fairground_lab::comparison::{Failure, Report, Row, Until};
+use fairground_lab::doubt::{draws_and_seeds, AskedDraws};
+use fairground_lab::sides::{Common, SideError, SideSpec, Sides, SidesError};
+use fairground_lab::stats::{judge, Change, Sampling, Terms, Verdict};
+use fairground_run::batch::{BatchError, RunReport};
+use fairground_run::executor::{Asked, Executor, Outcomes, ProgressListener};
+use fairground_run::experiment::{Experiment, Stop};
+use fairground_run::metrics::{main_metric, usual, Metric};
+use fairground_run::run_config::RunConfig;
+use fairground_run::store::Store;
+use fairground_run::worker::Workers;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::matrix::{Cell, Matrix};
+use crate::stages::Stages;
+
+/// How runs are made.
+pub struct Means<'a> {
+    /// Threads.
+    pub jobs: usize,
+    /// Where results are kept; `None`: nowhere.
+    pub store: Option<&'a Store>,
+    /// Ends the work when it becomes true.
+    pub stop: &'a Stop,
+    /// Hears of progress.
+    pub progress: ProgressListener<'a>,
+    /// Workers for runs of kernels.
+    pub workers: Workers,
+}
+
+/// Why there is no review.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ReviewError {
+    /// A cell cannot be run.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Sides(#[from] SidesError),
+    /// A scheduler's name cannot be a side.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Side(#[from] SideError),
+    /// A metric is named that a cell does not report.
+    #[error("{cell} reports no metric {name:?}")]
+    #[diagnostic(help("{help}"))]
+    Metric {
+        /// The cell.
+        cell: String,
+        /// The metric.
+        name: String,
+        /// The nearest name.
+        help: String,
+    },
+    /// The runs could not be made.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Batch(#[from] BatchError),
+}
+
+/// A cell of the matrix with its schedulers.
+pub(crate) struct Ready {
+    pub cell: Cell,
+    /// Base and series.
+    pair: Sides,
+    /// One experiment for each stage.
+    pub stages: Vec<Arc<Experiment>>,
+    /// Metrics that are judged.
+    metrics: Vec<String>,
+    /// The metric whose interval `--until` narrows; `None`: the first of `metrics`.
+    main: Option<String>,
+}
+
+/// What one cell shows.
+pub struct Measured {
+    /// Machine, workload and settings.
+    pub cell: Cell,
+    /// Rows of the metrics that are judged, base against series.
+    pub rows: Vec<Judged>,
+    /// Pairs of runs.
+    pub pairs: usize,
+    /// Whether all pairs made the same run.
+    pub identical: bool,
+    /// Event hashes of stages, by seed; `None` where a run failed. Stages between base and series are empty where they did not run.
+    pub hashes: Vec<Vec<Option<u128>>>,
+    /// Runs that failed; the side is `base` or the stage.
+    pub failures: Vec<Failure>,
+    /// What limits the rows.
+    pub notes: Vec<String>,
+}
+
+/// A row, and what each stage has of its change.
+pub struct Judged {
+    /// Base and series.
+    pub row: Row,
+    /// The change of each stage from the one before; empty unless the row is better or worse and there are several stages.
+    pub shares: Vec<Share>,
+}
+
+/// The part of a stage in the change of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Number of the stage, from 1.
+    pub stage: usize,
+    /// From the stage before it to this one.
+    pub change: Change,
+    /// `change` in percent of the base's mean, positive = better; `None` if that is 0.
+    pub pct: Option<f64>,
+    /// 95 % interval of `pct`.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Judged {
+    /// The stages that the change is attributed to, the largest first.
+    pub fn attributed(&self) -> Vec<&Share> {
+        let mut shares: Vec<&Share> = self.shares.iter().filter(|share| share.change.starred()).collect();
+        shares.sort_by(|a, b| b.change.diff.abs().total_cmp(&a.change.diff.abs()));
+        shares
+    }
+
+    /// What of the change no stage is named for, percent of the base, positive = better.
+    pub fn not_attributed_pct(&self) -> Option<f64> {
+        let rest = self.shares.iter().filter(|share| !share.change.starred());
+        rest.map(|share| share.pct).sum()
+    }
+}
+
+/// All cells of a review.
+pub struct Measurements {
+    /// The cells in the order of the matrix.
+    pub cells: Vec<Measured>,
+    /// Seeds that each cell began with.
+    pub seeds: u64,
+    /// Draws of cells with better or worse rows.
+    pub draws: u64,
+    pub(crate) ready: Vec<Ready>,
+}
+
+impl Measurements {
+    /// Number of rows that are judged together.
+    pub fn rows(&self) -> usize {
+        self.cells.iter().map(|cell| cell.rows.len()).sum()
+    }
+
+    /// Cells and rows of a verdict, the largest change first.
+    pub fn of_verdict(&self, verdict: Verdict) -> Vec<(&Measured, &Judged)> {
+        let rows = self.cells.iter().flat_map(|cell| cell.rows.iter().map(move |row| (cell, row)));
+        let mut rows: Vec<_> = rows.filter(|(_, judged)| judged.row.change.verdict == verdict).collect();
+        let size = |judged: &Judged| judged.row.change.improvement_pct.map_or(f64::INFINITY, f64::abs);
+        rows.sort_by(|a, b| size(b.1).total_cmp(&size(a.1)));
+        rows
+    }
+
+    /// All runs that failed, with their cells.
+    pub fn failures(&self) -> impl Iterator<Item = (&Measured, &Failure)> {
+        self.cells.iter().flat_map(|cell| cell.failures.iter().map(move |failure| (cell, failure)))
+    }
+}
+
+/// Runs a matrix. `until`: seeds are added to each cell until half of the interval of its first metric is so narrow.
+///
+/// # Errors
+/// If a cell cannot be run at all, or the work was stopped. Runs that were done by then are in the store.
+pub fn measure(
+    stages: &Stages,
+    matrix: &Matrix,
+    until: Option<&Until>,
+    means: &Means,
+) -> Result<Measurements, ReviewError> {
+    let ready = ready(stages, matrix, &means.workers)?;
+    let mut cells = Vec::new();
+    if stages.stages.len() > 1 {
+        let pairs = run_pairs(&ready, matrix.seeds, until, means)?;
+        cells = ready.iter().zip(&pairs).map(|(ready, runs)| measured(ready, runs, until.is_some())).collect();
+        judge(cells.iter_mut().flat_map(|cell| &mut cell.rows).map(|judged| &mut judged.row.change));
+        attribute(stages, &ready, &pairs, &mut cells, means)?;
+        add_models(&ready, &mut cells, stages, matrix.draws, means)?;
+    }
+    Ok(Measurements { cells, seeds: matrix.seeds, draws: matrix.draws, ready })
+}
+
+/// Looks all cells up before anything runs.
+fn ready(stages: &Stages, matrix: &Matrix, workers: &Workers) -> Result<Vec<Ready>, ReviewError> {
+    let scheds: Vec<&str> = stages.stages.iter().map(|stage| stage.sched.as_str()).collect();
+    let ready = |cell: &Cell| {
+        let pair = sides(cell, &[scheds[0], scheds[scheds.len() - 1]], cell.config, workers)?;
+        let stages = sides(cell, &scheds, cell.config, workers)?.experiments;
+        let (metrics, main) = metrics_of(cell, &pair.experiments[0])?;
+        Ok(Ready { cell: cell.clone(), pair, stages, metrics, main })
+    };
+    matrix.cells.iter().map(ready).collect()
+}
+
+/// The schedulers in a cell, with this configuration.
+pub(crate) fn sides(cell: &Cell, scheds: &[&str], config: RunConfig, workers: &Workers) -> Result<Sides, ReviewError> {
+    let specs = scheds.iter().map(|sched| SideSpec::parse("series", sched)).collect::<Result<Vec<_>, _>>()?;
+    let common = Common { machine: &cell.machine, workload: &cell.workload, sched: None, config };
+    Ok(Sides::find(&specs, &common, workers)?)
+}
+
+/// The metrics of a cell, and the main one. Without a choice: the main metric of the workload, the 99th percentiles that it
+/// measures itself, or the mean latency of wakeups, and energy where the clock follows the scheduler.
+fn metrics_of(cell: &Cell, experiment: &Experiment) -> Result<(Vec<String>, Option<String>), ReviewError> {
+    let all: Vec<Metric> = experiment.metrics();
+    let has = |name: &str| all.iter().any(|metric| metric.name == name);
+    if let Some(names) = &cell.metrics {
+        return match names.iter().find(|name| !has(name)) {
+            None => Ok((names.clone(), names.first().cloned())),
+            Some(name) => Err(ReviewError::Metric {
+                cell: cell.name(),
+                name: name.clone(),
+                help: fairground_machine::suggest(name, all.iter().map(|metric| metric.name.as_str())),
+            }),
+        };
+    }
+    let main = main_metric(&experiment.workload);
+    let mut names: Vec<String> = main.iter().cloned().collect();
+    let own = usual(&experiment.workload, &experiment.machine);
+    let is_tail = |name: &str| name.ends_with("_p99_us") || name.ends_with("_p99_ms");
+    let is_general = |name: &str| name.starts_with("wakeup_latency") || name.starts_with("run_delay");
+    names.extend(own.iter().filter(|name| is_tail(name) && !is_general(name)).cloned());
+    if names.len() < 2 {
+        names.push("wakeup_latency_mean_us".into());
+    }
+    let follows = !matches!(experiment.config.governor, fairground_sim::Governor::Performance);
+    names.extend(["energy_j".to_owned()].into_iter().filter(|name| follows && has(name)));
+    names.dedup();
+    Ok((names, main))
+}
+
+/// Runs of base and series, or of all stages, as `[side][seed]`, and their seeds.
+struct Runs {
+    seeds: Vec<u64>,
+    sides: Vec<Vec<Result<RunReport, String>>>,
+}
+
+/// Runs of base and series in all cells. A cell in which either fails with the first seed gets no more: the others would fail too,
+/// after a time limit each.
+fn run_pairs(ready: &[Ready], first: u64, until: Option<&Until>, means: &Means) -> Result<Vec<Runs>, ReviewError> {
+    let mut runs: Vec<Runs> = ready.iter().map(|_| Runs { seeds: Vec::new(), sides: vec![Vec::new(); 2] }).collect();
+    add_runs(ready, &mut runs, &vec![1; ready.len()], means)?;
+    let wanted = if until.is_some() { Until::FIRST } else { first };
+    let has_failed = |runs: &Runs| runs.sides.iter().flatten().any(Result::is_err);
+    let mut wanted: Vec<u64> = runs.iter().map(|runs| if has_failed(runs) { 1 } else { wanted }).collect();
+    while add_runs(ready, &mut runs, &wanted, means)? {
+        let Some(until) = until else { break };
+        for ((ready, runs), wanted) in ready.iter().zip(&runs).zip(&mut wanted) {
+            *wanted = more(ready, runs, until).unwrap_or(runs.seeds.len() as u64);
+        }
+    }
+    Ok(runs)
+}
+
+/// Makes the runs that each cell lacks. Returns whether there were any.
+fn add_runs(ready: &[Ready], runs: &mut [Runs], wanted: &[u64], means: &Means) -> Result<bool, ReviewError> {
+    let mut executor = Executor::default();
+    let mut asked: Vec<(usize, Vec<u64>, Vec<Asked>)> = Vec::new();
+    for (at, (ready, runs)) in ready.iter().zip(&*runs).enumerate() {
+        let new: Vec<u64> = (runs.seeds.len() as u64 + 1..=wanted[at]).collect();
+        if !new.is_empty() {
+            let sides = ready.pair.experiments.iter().map(|e| executor.ask(e, 0, &new)).collect();
+            asked.push((at, new, sides));
+        }
+    }
+    if asked.is_empty() {
+        return Ok(false);
+    }
+    let outcomes = carry_out(executor, means)?;
+    for (at, new, sides) in asked {
+        runs[at].seeds.extend(new);
+        for (column, side) in runs[at].sides.iter_mut().zip(sides) {
+            column.extend(outcomes.of(side));
+        }
+    }
+    Ok(true)
+}
+
+fn carry_out(executor: Executor, means: &Means) -> Result<Outcomes, ReviewError> {
+    Ok(executor.carry_out(means.store, means.jobs, means.stop, means.progress)?)
+}
+
+/// The number of pairs that a cell needs next; `None` if it is narrow, identical so far, or has failed.
+fn more(ready: &Ready, runs: &Runs, until: &Until) -> Option<u64> {
+    let mut report = ready.pair.report(&runs.seeds, &runs.sides);
+    report.sample_by(Sampling::UntilNarrow);
+    let comparison = report.comparisons.first().filter(|c| report.failures.is_empty() && !c.identical())?;
+    let main = ready.main.as_ref().or(ready.metrics.first())?;
+    let rows = comparison.rows.iter().filter(|row| row.metric.name == *main);
+    until.next(runs.seeds.len() as u64, rows.map(|row| &row.change))
+}
+
+/// The rows of a cell, each judged alone yet.
+fn measured(ready: &Ready, runs: &Runs, until: bool) -> Measured {
+    let mut report: Report = ready.pair.report(&runs.seeds, &runs.sides);
+    if until {
+        report.sample_by(Sampling::UntilNarrow);
+    }
+    let names: [&str; 2] = ["base", "series"];
+    let failures = names.into_iter().zip(&runs.sides).flat_map(|(side, column)| failures(side, &runs.seeds, column));
+    let failures: Vec<Failure> = failures.collect();
+    let hashes = runs.sides.iter().map(|column| hashes(column)).collect::<Vec<_>>();
+    let (mut rows, mut identical, mut pairs) = (Vec::new(), false, 0);
+    for comparison in report.comparisons {
+        (identical, pairs) = (comparison.identical(), comparison.pairs.len());
+        rows.extend(comparison.rows.into_iter().filter(|row| ready.metrics.contains(&row.metric.name)));
+    }
+    let few: Vec<&str> = rows.iter().filter(|row| row.change.few_samples).map(|row| row.metric.name.as_str()).collect();
+    let notes = (!few.is_empty()).then(|| format!("too few samples for {}", few.join(", ")));
+    Measured {
+        cell: ready.cell.clone(),
+        rows: rows.into_iter().map(|row| Judged { row, shares: Vec::new() }).collect(),
+        pairs,
+        identical,
+        hashes,
+        failures,
+        notes: notes.into_iter().collect(),
+    }
+}
+
+fn failures(side: &str, seeds: &[u64], column: &[Result<RunReport, String>]) -> Vec<Failure> {
+    let failed = seeds.iter().zip(column).filter_map(|(seed, run)| Some((seed, run.as_ref().err()?)));
+    failed.map(|(seed, message)| Failure { side: side.into(), seed: *seed, message: message.clone() }).collect()
+}
+
+fn hashes(column: &[Result<RunReport, String>]) -> Vec<Option<u128>> {
+    column.iter().map(|run| run.as_ref().ok().map(|run| run.hash)).collect()
+}
+
+/// Runs the stages between in cells that differ, and divides the changes of their rows.
+fn attribute(
+    stages: &Stages,
+    ready: &[Ready],
+    pairs: &[Runs],
+    cells: &mut [Measured],
+    means: &Means,
+) -> Result<(), ReviewError> {
+    let last = stages.stages.len() - 1;
+    let mut columns: Vec<Vec<Vec<Result<RunReport, String>>>> = Vec::new();
+    for cell in &*cells {
+        let is_divided = !cell.identical && cell.pairs > 0;
+        columns.push(vec![Vec::new(); if is_divided { last - 1 } else { 0 }]);
+    }
+    // The first seed alone: a stage that fails with it gets no other.
+    for is_first in [true, false] {
+        let mut executor = Executor::default();
+        let mut asked: Vec<(usize, usize, Asked)> = Vec::new();
+        for (at, (ready, runs)) in ready.iter().zip(pairs).enumerate() {
+            let seeds = if is_first { &runs.seeds[..1] } else { &runs.seeds[1..] };
+            let goes_on =
+                |column: &Vec<Result<RunReport, String>>| column.iter().all(Result::is_ok) && !seeds.is_empty();
+            for (between, _) in columns[at].iter().enumerate().filter(|(_, column)| goes_on(column)) {
+                asked.push((at, between, executor.ask(&ready.stages[between + 1], 0, seeds)));
+            }
+        }
+        let outcomes = carry_out(executor, means)?;
+        asked.into_iter().for_each(|(at, between, asked)| columns[at][between].extend(outcomes.of(asked)));
+    }
+    for ((cell, runs), between) in cells.iter_mut().zip(pairs).zip(columns) {
+        for (stage, column) in (1..).zip(&between) {
+            cell.failures.extend(failures(
+                &format!("patch {}", stages.stages[stage].label(stages.count())),
+                &runs.seeds,
+                column,
+            ));
+        }
+        let mut all = vec![&runs.sides[0]];
+        all.extend(&between);
+        if between.len() + 2 == stages.stages.len() {
+            all.push(&runs.sides[1]);
+            cell.hashes = all.iter().map(|column| hashes(column)).collect();
+            for judged in cell.rows.iter_mut().filter(|judged| judged.row.change.starred()) {
+                judged.shares = shares(&judged.row, &all);
+            }
+        } else {
+            cell.hashes = vec![Vec::new(); stages.stages.len()];
+            cell.hashes[0] = hashes(&runs.sides[0]);
+            cell.hashes[last] = hashes(&runs.sides[1]);
+        }
+    }
+    let shares = cells.iter_mut().flat_map(|cell| &mut cell.rows).flat_map(|judged| &mut judged.shares);
+    judge(shares.map(|share| &mut share.change));
+    Ok(())
+}
+
+/// The change of a row from stage to stage, over the seeds that all stages completed.
+fn shares(row: &Row, columns: &[&Vec<Result<RunReport, String>>]) -> Vec<Share> {
+    let value = |run: &Result<RunReport, String>| {
+        let run = run.as_ref().ok()?;
+        run.metrics.iter().find(|value| value.metric.name == row.metric.name).map(|value| value.value)
+    };
+    let seeds = columns.first().map_or(0, |column| column.len());
+    let of_seed = |seed: usize| columns.iter().map(|column| value(column.get(seed)?)).collect::<Option<Vec<f64>>>();
+    let values: Vec<Vec<f64>> = (0..seeds).filter_map(of_seed).collect();
+    let column = |stage: usize| values.iter().map(|of_seed| of_seed[stage]).collect::<Vec<f64>>();
+    let base = column(0);
+    let mean = base.iter().sum::<f64>() / base.len().max(1) as f64;
+    let sign = row.metric.better.sign();
+    let share = |stage: usize| {
+        let change = Change::new(&column(stage - 1), &column(stage), &Terms::of_metric(&row.metric));
+        let pct = |diff: f64| (mean != 0.0).then(|| sign * diff / mean.abs() * 100.0);
+        let ci95 = change.diff_ci95.and_then(|[lo, hi]| {
+            let (a, b) = (pct(lo)?, pct(hi)?);
+            Some(if a <= b { [a, b] } else { [b, a] })
+        });
+        Share { stage, change, pct: pct(change.diff), ci95 }
+    };
+    if values.is_empty() {
+        return Vec::new();
+    }
+    (1..columns.len()).map(share).collect()
+}
+
+/// Adds model intervals to the rows of cells with a better or worse one.
+fn add_models(
+    ready: &[Ready],
+    cells: &mut [Measured],
+    stages: &Stages,
+    draws: u64,
+    means: &Means,
+) -> Result<(), ReviewError> {
+    let scheds = [&stages.stages[0].sched, &stages.stages[stages.stages.len() - 1].sched].map(String::as_str);
+    let mut executor = Executor::default();
+    let mut asked: Vec<(usize, AskedDraws)> = Vec::new();
+    for (at, cell) in cells.iter().enumerate() {
+        let is_changed = cell.rows.iter().any(|judged| judged.row.change.starred());
+        if !is_changed || cell.cell.config.draw != 0 {
+            continue;
+        }
+        let mut of_cell = AskedDraws::default();
+        for (draw, seed) in draws_and_seeds(draws) {
+            let config = RunConfig { draw, ..cell.cell.config };
+            let sides = sides(&ready[at].cell, &scheds, config, &means.workers)?;
+            of_cell.ask(&mut executor, (draw, seed), &sides.experiments);
+        }
+        asked.push((at, of_cell));
+    }
+    let outcomes = carry_out(executor, means)?;
+    for (at, of_cell) in asked {
+        let drawn = of_cell.runs(&outcomes);
+        for judged in &mut cells[at].rows {
+            judged.row.add_model(1, &drawn);
+        }
+        let names = ["base", "series"];
+        for drawn in &drawn {
+            for (side, run) in names.into_iter().zip(&drawn.runs) {
+                let failed = run.as_ref().err().map(|message| Failure {
+                    side: format!("{side} draw={}", drawn.draw),
+                    seed: drawn.seed,
+                    message: message.clone(),
+                });
+                cells[at].failures.extend(failed);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::sync::Mutex;
+
+    use fairground_run::executor::Progress;
+
+    use super::*;
+
+    fn matrix(workload: &str) -> Matrix {
+        let cell = |machine: &str| Cell {
+            machine: machine.into(),
+            workload: workload.into(),
+            config: RunConfig::default(),
+            options: Vec::new(),
+            metrics: None,
+        };
+        Matrix { name: "test".into(), seeds: 8, draws: 0, cells: vec![cell("hikey960"), cell("rpi5")] }
+    }
+
+    fn measured(
+        features: &str,
+        store: Option<&Store>,
+        progress: ProgressListener,
+        stop: &Stop,
+    ) -> Result<Measurements, ReviewError> {
+        let stages = Stages::of_features(features).unwrap();
+        let means = Means { jobs: 2, store, stop, progress, workers: Workers::default() };
+        measure(&stages, &matrix("sched-pipe:loops=100"), None, &means)
+    }
+
+    #[test]
+    fn the_parts_of_patches_sum_up_to_the_change() {
+        let features = "fair:v5.9+wa-prev-idle+lb-p06+asym-prev-first";
+        let found = measured(features, None, &|_| (), &Stop::default()).unwrap();
+        let cell = &found.cells[0];
+        let judged = cell.rows.iter().find(|judged| judged.row.metric.name == "ops_per_sec").unwrap();
+        assert_eq!(judged.shares.len(), 3);
+        let sum: f64 = judged.shares.iter().map(|share| share.change.diff).sum();
+        assert!((sum - judged.row.change.diff).abs() < 1e-6 * judged.row.change.diff.abs());
+        let named: Vec<usize> = judged.attributed().iter().map(|share| share.stage).collect();
+        assert_eq!(named, [3]);
+        assert!(found.cells[1].rows.iter().all(|judged| judged.shares.is_empty()));
+        assert_eq!(cell.hashes.iter().map(Vec::len).collect::<Vec<_>>(), [8; 4]);
+    }
+
+    #[test]
+    fn a_review_that_was_stopped_goes_on_and_a_finished_one_runs_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let (done, stop) = (Mutex::new(0), Stop::default());
+        let stop_soon = |progress| {
+            let mut done = done.lock().unwrap();
+            *done += u32::from(matches!(progress, Progress::Done { .. }));
+            stop.store(*done >= 6, Ordering::Relaxed);
+        };
+        let features = "fair:v5.9+asym-prev-first";
+        let stopped = measured(features, Some(&store), &stop_soon, &stop);
+        assert!(matches!(stopped, Err(ReviewError::Batch(BatchError::Stopped))));
+        let counts = || {
+            let begun = Mutex::new([0, 0]);
+            let count = |progress| {
+                if let Progress::Begun { runs, kept } = progress {
+                    let mut begun = begun.lock().unwrap();
+                    *begun = [begun[0] + runs, begun[1] + kept];
+                }
+            };
+            measured(features, Some(&store), &count, &Stop::default()).unwrap();
+            begun.into_inner().unwrap()
+        };
+        let [runs, kept] = counts();
+        assert!(kept >= 4 && kept < runs, "{kept} of {runs}");
+        assert_eq!(counts(), [runs, runs]);
+    }
+
+    #[test]
+    fn a_cell_that_cannot_be_run_is_named() {
+        let stages = Stages::of_features("fair:v5.9+asym-prev-first").unwrap();
+        let stop = Stop::default();
+        let means = Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let mut matrix = matrix("sched-pipe:loops=100");
+        matrix.cells[1].metrics = Some(vec!["op_per_sec".into()]);
+        let error = measure(&stages, &matrix, None, &means).err().unwrap();
+        assert_eq!(error.to_string(), "rpi5 sched-pipe:loops=100 reports no metric \"op_per_sec\"");
+    }
+}

@@ -1,0 +1,181 @@
+//! Commits of the user's repository, by the `git` program. Nothing in it is written: no lock is taken, no index refreshed, no
+//! hook run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use super::{Change, Patch, SeriesError};
+use crate::farm::Changes;
+
+/// The user's repository.
+pub(crate) struct Git<'a> {
+    tree: &'a Path,
+}
+
+impl<'a> Git<'a> {
+    /// The repository whose top directory is `tree`; `None` if it is not one.
+    pub fn at(tree: &'a Path) -> Option<Git<'a>> {
+        // A file in a linked worktree, a directory otherwise.
+        tree.join(".git").exists().then_some(Git { tree })
+    }
+
+    fn run(&self, words: &[&str]) -> Result<Vec<u8>, SeriesError> {
+        let refused = |cause: String| SeriesError::Git { tree: self.tree.to_owned(), cause };
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(self.tree)
+            .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
+            .args(words)
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env_remove("GIT_DIR")
+            .env_remove("GIT_INDEX_FILE")
+            .env_remove("GIT_WORK_TREE")
+            .output()
+            .map_err(|e| refused(format!("cannot start git: {e}")))?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(refused(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        }
+    }
+
+    fn lines(&self, words: &[&str]) -> Result<Vec<String>, SeriesError> {
+        let text = String::from_utf8_lossy(&self.run(words)?).into_owned();
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    fn line(&self, words: &[&str]) -> Result<String, SeriesError> {
+        Ok(self.lines(words)?.into_iter().next().unwrap_or_default())
+    }
+
+    /// The commits of a range, oldest first, and the commit that they begin on. `REV` alone is `REV..HEAD`.
+    pub fn series(&self, range: &str) -> Result<(String, Vec<Patch>), SeriesError> {
+        let full = if range.contains("..") { range.to_owned() } else { format!("{range}..HEAD") };
+        let list =
+            self.lines(&["rev-list", "--reverse", "--topo-order", "--parents", "--end-of-options", &full, "--"])?;
+        let mut base: Option<String> = None;
+        let mut patches = Vec::new();
+        for line in &list {
+            let mut ids = line.split_whitespace().map(str::to_owned);
+            let (Some(commit), Some(parent), None) = (ids.next(), ids.next(), ids.next()) else {
+                return Err(SeriesError::NotLinear { range: full });
+            };
+            if patches.last().is_some_and(|patch: &Patch| patch.change != Change::Commit(parent.clone())) {
+                return Err(SeriesError::NotLinear { range: full });
+            }
+            base.get_or_insert(parent.clone());
+            patches.push(self.patch(commit, &parent)?);
+        }
+        let base = match base {
+            Some(base) => base,
+            // An empty range begins where it ends.
+            None => {
+                self.line(&["rev-parse", "--verify", "--end-of-options", full.rsplit("..").next().unwrap_or("HEAD")])?
+            }
+        };
+        Ok((base, patches))
+    }
+
+    fn patch(&self, commit: String, parent: &str) -> Result<Patch, SeriesError> {
+        let title = self.line(&["log", "-1", "--format=%s", &commit])?;
+        let id = self.line(&["rev-parse", "--short=12", &commit])?;
+        let files = self.differing(&[parent, &commit])?;
+        let diff =
+            self.run(&["diff", "--no-ext-diff", "--no-textconv", "--no-renames", "-U0", parent, &commit, "--"])?;
+        let functions = super::functions(&super::diff::parse(&diff).unwrap_or_default());
+        Ok(Patch { title, id, files, functions, change: Change::Commit(commit) })
+    }
+
+    /// Files that differ between two commits, or between one and the work tree.
+    fn differing(&self, commits: &[&str]) -> Result<Vec<String>, SeriesError> {
+        let words = [&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff"], commits, &["--"]].concat();
+        let names = self.run(&words)?;
+        let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// What of a commit is not in the work tree as it lies there.
+    pub fn changes(&self, commit: &str) -> Result<Changes, SeriesError> {
+        let mut changes = BTreeMap::new();
+        for path in self.differing(&[commit])? {
+            let is_there = !self.run(&["ls-tree", "-z", commit, "--", &path])?.is_empty();
+            let content = match is_there {
+                true => Some(self.run(&["cat-file", "blob", &format!("{commit}:{path}")])?),
+                false => None,
+            };
+            changes.insert(path, content);
+        }
+        Ok(changes)
+    }
+
+    /// A commit in 12 digits.
+    pub fn short(&self, commit: &str) -> Result<String, SeriesError> {
+        self.line(&["rev-parse", "--short=12", commit])
+    }
+
+    /// The range from where a branch left the one that it follows; `None` if it follows none.
+    pub fn upstream(&self) -> Option<String> {
+        let upstream = self.line(&["rev-parse", "--abbrev-ref", "--symbolic-full-name", "@{upstream}"]).ok()?;
+        (!upstream.is_empty()).then(|| format!("{upstream}..HEAD"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(tree: &Path, words: &[&str]) {
+        let config = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+        let ran = Command::new("git").arg("-C").arg(tree).args(config).args(words).output().unwrap();
+        assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+
+    /// base: a=1 b=1; then a=2; then b gone, c made. The work tree stands at the last, with a changed once more.
+    fn repository() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        git(dir.path(), &["init", "-q", "-b", "main"]);
+        write("a", "1\n");
+        write("b", "1\n");
+        git(dir.path(), &["add", "."]);
+        git(dir.path(), &["commit", "-qm", "base"]);
+        write("a", "2\n");
+        git(dir.path(), &["commit", "-qam", "first"]);
+        std::fs::remove_file(dir.path().join("b")).unwrap();
+        write("c", "1\n");
+        git(dir.path(), &["add", "."]);
+        git(dir.path(), &["commit", "-qam", "second"]);
+        write("a", "mine\n");
+        dir
+    }
+
+    #[test]
+    fn each_commit_is_told_as_what_differs_from_the_work_tree_and_nothing_is_written() {
+        let dir = repository();
+        let before = std::fs::metadata(dir.path().join(".git/index")).unwrap().modified().unwrap();
+        let git = Git::at(dir.path()).unwrap();
+        let (base, patches) = git.series("HEAD~2..HEAD").unwrap();
+        let told: Vec<_> = patches.iter().map(|p| (p.title.as_str(), p.files.clone())).collect();
+        assert_eq!(told, [("first", vec!["a".to_owned()]), ("second", vec!["b".into(), "c".into()])]);
+        let changes = git.changes(&base).unwrap();
+        assert_eq!(changes["a"].as_deref(), Some(b"1\n".as_slice()));
+        assert_eq!(changes["b"].as_deref(), Some(b"1\n".as_slice()));
+        assert_eq!(changes["c"], None);
+        let last = git.changes("HEAD").unwrap();
+        assert_eq!(last.into_iter().collect::<Vec<_>>(), [("a".to_owned(), Some(b"2\n".to_vec()))]);
+        let after = std::fs::metadata(dir.path().join(".git/index")).unwrap().modified().unwrap();
+        assert_eq!(before, after);
+        assert_eq!(std::fs::read_to_string(dir.path().join("a")).unwrap(), "mine\n");
+    }
+
+    #[test]
+    fn an_empty_range_has_a_base_and_no_patch_and_nonsense_is_refused() {
+        let dir = repository();
+        let git = Git::at(dir.path()).unwrap();
+        let (base, patches) = git.series("HEAD").unwrap();
+        assert_eq!((base.len(), patches.len()), (40, 0));
+        assert!(matches!(git.series("no-such-branch"), Err(SeriesError::Git { .. })));
+        assert!(matches!(git.series("--output=x"), Err(SeriesError::Git { .. })));
+        assert!(!dir.path().join("x").exists());
+    }
+}

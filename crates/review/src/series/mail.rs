@@ -1,0 +1,295 @@
+//! Patches from mails: a mailbox as the list's archive has it, or files of `git format-patch`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+
+use mail_parser::mailbox::mbox::MessageIterator;
+use mail_parser::{HeaderValue, Message, MessageParser, PartType};
+
+/// A mail, as far as a series needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mail {
+    /// The subject without its tag and without line ends.
+    pub title: String,
+    /// Version of the series, from 1.
+    version: u32,
+    /// Number in the series and their count, as the tag has them.
+    number: Option<(u32, u32)>,
+    /// Whether the tag says that it is a patch.
+    is_tagged: bool,
+    is_reply: bool,
+    /// The mail that began the thread.
+    root: String,
+    /// Seconds since 1970.
+    date: i64,
+    /// All text of it.
+    pub body: String,
+}
+
+/// Patches that were chosen from mails, in order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub mails: Vec<Mail>,
+    /// Title of the cover letter, if there is one.
+    pub title: Option<String>,
+    /// What was taken and what was left out.
+    pub words: String,
+}
+
+/// The mails in a file; `None` if it does not begin as one.
+pub(super) fn read(content: &[u8]) -> io::Result<Option<Vec<Mail>>> {
+    let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let messages: Vec<Vec<u8>> = match text.starts_with(b"From ") {
+        true => MessageIterator::new(text).map(|m| m.map(|m| m.unwrap_contents())).collect::<io::Result<_>>()?,
+        false if has_subject(text) => vec![text.to_vec()],
+        false => return Ok(None),
+    };
+    Ok(Some(messages.iter().filter_map(|m| MessageParser::default().parse(m)).map(|m| Mail::new(&m)).collect()))
+}
+
+/// Whether a text begins with headers, a subject among them.
+fn has_subject(text: &[u8]) -> bool {
+    let head = text.split(|byte| *byte == b'\n').take_while(|line| !matches!(line, [] | [b'\r']));
+    let mut head = head.take(1000).peekable();
+    let is_header =
+        |line: &&[u8]| line.iter().position(|b| *b == b':').is_some_and(|at| at > 0 && !line[..at].contains(&b' '));
+    head.peek().is_some_and(is_header) && head.any(|line| line.to_ascii_lowercase().starts_with(b"subject:"))
+}
+
+impl Mail {
+    fn new(message: &Message) -> Mail {
+        let subject = message.subject().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let tag = Tag::read(&subject);
+        let id = message.message_id().unwrap_or_default().to_owned();
+        let root = first(message.references()).or_else(|| first(message.in_reply_to())).unwrap_or(id);
+        let mut body = String::new();
+        for part in &message.parts {
+            if let PartType::Text(text) = &part.body {
+                let _ = writeln!(body, "{}", text.replace("\r\n", "\n"));
+            }
+        }
+        Mail {
+            title: tag.title,
+            version: tag.version,
+            number: tag.number,
+            is_tagged: tag.is_patch,
+            is_reply: tag.is_reply,
+            root,
+            date: message.date().map_or(0, |date| date.to_timestamp()),
+            body,
+        }
+    }
+
+    fn has_diff(&self) -> bool {
+        self.body.lines().any(|line| line.starts_with("diff --git ") || line.starts_with("@@ -"))
+    }
+
+    /// A patch, and no answer to one or words about one.
+    fn is_patch(&self) -> bool {
+        !self.is_reply && self.has_diff() && self.number.is_none_or(|(n, _)| n > 0)
+    }
+
+    fn is_cover(&self) -> bool {
+        !self.is_reply && self.number.is_some_and(|(n, _)| n == 0)
+    }
+
+    fn series(&self) -> (u32, u32, &str) {
+        (self.version, self.number.map_or(1, |(_, count)| count), &self.root)
+    }
+}
+
+fn first(value: &HeaderValue) -> Option<String> {
+    match value {
+        HeaderValue::Text(text) => Some(text.to_string()),
+        HeaderValue::TextList(list) => list.first().map(|id| id.to_string()),
+        _ => None,
+    }
+}
+
+/// What `Re: [RFC PATCH v3 2/4] title` says.
+struct Tag {
+    title: String,
+    version: u32,
+    number: Option<(u32, u32)>,
+    is_patch: bool,
+    is_reply: bool,
+}
+
+impl Tag {
+    fn read(subject: &str) -> Tag {
+        let mut rest = subject.trim();
+        let mut tag = Tag { title: String::new(), version: 1, number: None, is_patch: false, is_reply: false };
+        loop {
+            let lower = rest.to_ascii_lowercase();
+            if let Some(word) = ["re:", "aw:", "fwd:", "fw:"].into_iter().find(|word| lower.starts_with(word)) {
+                tag.is_reply = true;
+                rest = rest[word.len()..].trim_start();
+            } else if let Some((inner, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+                inner.split_whitespace().for_each(|word| tag.word(word));
+                rest = after.trim_start();
+            } else {
+                break;
+            }
+        }
+        tag.title = rest.to_owned();
+        tag
+    }
+
+    fn word(&mut self, word: &str) {
+        let upper = word.to_ascii_uppercase();
+        self.is_patch |= upper.contains("PATCH");
+        let version = upper.trim_start_matches("PATCH").trim_start_matches('V').parse::<u32>().ok();
+        if let Some((n, count)) = word.split_once('/') {
+            let numbers = n.parse().ok().zip(count.parse().ok()).filter(|(n, count)| n <= count);
+            self.number = numbers.or(self.number);
+        } else if upper.contains('V') && version.is_some_and(|version| version > 0) {
+            self.version = version.unwrap_or(1);
+        }
+    }
+}
+
+/// Takes the newest complete series of these mails.
+///
+/// # Errors
+/// What is missing.
+pub(super) fn choose(mails: Vec<Mail>) -> Result<Chosen, String> {
+    let patches = mails.iter().filter(|mail| mail.is_patch());
+    if mails.iter().all(|mail| mail.is_patch() && mail.number.is_none() && mail.version == 1) && mails.len() > 1 {
+        let words = format!("{} patches without numbers, in the order given", mails.len());
+        return Ok(Chosen { mails, title: None, words });
+    }
+    let mut all: BTreeMap<(u32, u32, &str), BTreeMap<u32, &Mail>> = BTreeMap::new();
+    for mail in patches {
+        let number = mail.number.map_or(1, |(n, _)| n);
+        all.entry(mail.series()).or_default().entry(number).or_insert(mail);
+    }
+    let newest = |found: &BTreeMap<u32, &Mail>| found.values().map(|mail| mail.date).max();
+    let is_whole = |((_, count, _), found): &(&(u32, u32, &str), &BTreeMap<u32, &Mail>)| found.len() == *count as usize;
+    let best = all.iter().filter(is_whole).max_by_key(|((version, ..), found)| (*version, newest(found)));
+    let Some((key, found)) = best else { return Err(missing(&all, mails.len())) };
+    let cover = mails.iter().find(|mail| mail.is_cover() && mail.series() == *key);
+    let words = words(&all, key, &mails, cover.is_some());
+    let title = cover.or(found.values().next().copied()).map(|mail| mail.title.clone());
+    Ok(Chosen { mails: found.values().map(|mail| (*mail).clone()).collect(), title, words })
+}
+
+fn missing(all: &BTreeMap<(u32, u32, &str), BTreeMap<u32, &Mail>>, mails: usize) -> String {
+    let Some(((version, count, _), found)) = all.iter().max_by_key(|((version, ..), found)| (found.len(), *version))
+    else {
+        return format!("none of its {} is a patch", plural(mails, "mail"));
+    };
+    let lacking: Vec<String> =
+        (1..=*count).filter(|n| !found.contains_key(n)).map(|n| format!("{n}/{count}")).collect();
+    format!("v{version} is not whole: {} missing", lacking.join(", "))
+}
+
+fn words(
+    all: &BTreeMap<(u32, u32, &str), BTreeMap<u32, &Mail>>,
+    key: &(u32, u32, &str),
+    mails: &[Mail],
+    has_cover: bool,
+) -> String {
+    let (version, count, _) = key;
+    let mut left: Vec<String> = Vec::new();
+    left.extend(has_cover.then(|| "its cover letter".to_owned()));
+    for ((version, count, _), found) in all.iter().filter(|(other, _)| *other != key) {
+        let whole = if found.len() < *count as usize { format!("{} of ", found.len()) } else { String::new() };
+        left.push(format!("v{version} ({whole}{})", plural(*count as usize, "patch")));
+    }
+    let replies = mails.iter().filter(|mail| mail.is_reply).count();
+    left.extend((replies > 0).then(|| plural(replies, "reply")));
+    let others = mails.iter().filter(|mail| !mail.is_reply && !mail.is_patch() && mail.series() != *key).count();
+    left.extend((others > 0).then(|| format!("{} without a patch", plural(others, "other mail"))));
+    let taken = format!("v{version}, {}", plural(*count as usize, "patch"));
+    match left.is_empty() {
+        true => taken,
+        false => format!("{taken}; left out: {}", left.join(", ")),
+    }
+}
+
+/// `1 patch`, `2 patches`, `3 replies`.
+pub(crate) fn plural(n: usize, one: &str) -> String {
+    let many = match one.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if one.ends_with("ch") => format!("{one}es"),
+        None => format!("{one}s"),
+    };
+    format!("{n} {}", if n == 1 { one } else { &many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &str = "diff --git a/k/f.c b/k/f.c\n--- a/k/f.c\n+++ b/k/f.c\n@@ -1 +1 @@\n-one\n+1\n";
+
+    fn mail(id: &str, day: u32, subject: &str, to: Option<&str>, body: &str) -> String {
+        let to = to.map_or(String::new(), |to| format!("In-Reply-To: <{to}>\nReferences: <{to}>\n"));
+        format!(
+            "From mboxrd@z Thu Jan  1 00:00:00 1970\nFrom: A <a@example.org>\nMessage-Id: <{id}>\n{to}\
+             Date: Mon, {day} Jan 2024 10:00:00 +0000\nSubject: {subject}\n\n{body}\n"
+        )
+    }
+
+    fn chosen(mails: &[String]) -> Result<Chosen, String> {
+        choose(read(mails.concat().as_bytes()).unwrap().expect("mails"))
+    }
+
+    fn titles(chosen: &Chosen) -> Vec<&str> {
+        chosen.mails.iter().map(|mail| mail.title.as_str()).collect()
+    }
+
+    #[test]
+    fn the_newest_whole_version_is_taken_and_what_is_left_out_is_named() {
+        let v1 = [
+            mail("c1", 1, "[PATCH 0/2] sched: cover", None, "Two patches.\n"),
+            mail("p11", 1, "[PATCH 1/2] sched: old a", Some("c1"), DIFF),
+            mail("p12", 1, "[PATCH 2/2] sched: old b", Some("c1"), DIFF),
+            mail("r1", 2, "Re: [PATCH 2/2] sched: old b", Some("c1"), &format!("> x\nWhat about\n{DIFF}")),
+        ];
+        let v2 = [
+            mail(
+                "p22",
+                3,
+                "[PATCH v2 2/2] sched: new b",
+                Some("c2"),
+                &format!("Signed-off-by: A\n---\n f.c | 2\n{DIFF}-- \n2.39\n"),
+            ),
+            mail("c2", 3, "[PATCH v2 0/2] sched: cover, again", None, "v2: better\n"),
+            mail("p21", 3, "[PATCH v2 1/2]\n sched: new\n a", Some("c2"), DIFF),
+            mail("p31", 4, "[PATCH v3 1/2] sched: newest a", Some("c2"), DIFF),
+        ];
+        let all: Vec<String> = v1.iter().chain(&v2).cloned().collect();
+        let found = chosen(&all).unwrap();
+        assert_eq!(titles(&found), ["sched: new a", "sched: new b"]);
+        assert_eq!(found.title.as_deref(), Some("sched: cover, again"));
+        assert_eq!(
+            found.words,
+            "v2, 2 patches; left out: its cover letter, v1 (2 patches), v3 (1 of 2 patches), 1 reply, \
+             1 other mail without a patch"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_of_a_series_is_named() {
+        let error = chosen(&[mail("a", 1, "[RFC PATCHv2 3/3] c", None, DIFF)]).unwrap_err();
+        assert_eq!(error, "v2 is not whole: 1/3, 2/3 missing");
+        let error = chosen(&[mail("a", 1, "hello", None, "no diff\n")]).unwrap_err();
+        assert_eq!(error, "none of its 1 mail is a patch");
+    }
+
+    #[test]
+    fn a_coded_body_is_decoded() {
+        let body = "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\nSubject: [PATCH] q\n\n\
+            diff --git a/k/f.c b/k/f.c\n--- a/k/f.c\n+++ b/k/f.c\n@@ -1 +1 @@\n-a =3D 1;\n+a =3D =\n2;\n";
+        let found = choose(read(body.as_bytes()).unwrap().unwrap()).unwrap();
+        assert!(found.mails[0].body.contains("+a = 2;\n"), "{}", found.mails[0].body);
+    }
+
+    #[test]
+    fn a_plain_diff_is_no_mail() {
+        assert_eq!(read(DIFF.as_bytes()).unwrap(), None);
+        assert_eq!(read(b"words: of a note\n\nSubject: no\n").unwrap(), None);
+    }
+}
