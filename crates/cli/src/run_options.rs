@@ -92,6 +92,21 @@ impl RunOptions {
         Ok(config)
     }
 
+    /// The options that were given, as they can be typed again.
+    pub fn typed(&self) -> Vec<String> {
+        let RunOptions { hz, governor, idle_governor, sysctl, ambient, draw } = self;
+        let named = [
+            ("--hz", hz),
+            ("--governor", governor),
+            ("--idle-governor", idle_governor),
+            ("--ambient", ambient),
+            ("--draw", draw),
+        ];
+        let given = named.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value.clone()?]));
+        let sysctls = sysctl.iter().map(|(name, value)| ["--sysctl".to_owned(), format!("{name}={value}")]);
+        given.chain(sysctls).flatten().collect()
+    }
+
     /// Looks machine, workload and schedulers up. Warnings go to standard error.
     pub fn experiment(&self, machine: &str, workload: &str, scheds: &[String]) -> Result<Experiment, Failure> {
         Ok(warned(self.config()?.find(machine, workload, scheds)?))

@@ -2,6 +2,7 @@
 
 mod agree;
 mod bench;
+mod bisect;
 mod calibrate;
 mod compare;
 mod diff;
@@ -17,6 +18,7 @@ mod play;
 mod regret;
 mod replay;
 mod reproduce;
+mod review;
 mod run;
 mod stats;
 mod store;
@@ -39,6 +41,16 @@ pub enum Command {
     /// the name of its sysctl. What a side does not name is common to all sides: MACHINE, WORKLOAD, --sched and the
     /// options of the same names.
     Compare(compare::Compare),
+    /// Say what a patch series changes: build it, run a matrix of machines and workloads, attribute each change to a patch
+    ///
+    /// The base and each patch on top are built (only what changed), without touching the tree. Patches come from a range of commits, a
+    /// mailbox or patch files; features of our own scheduler can take their place. The answer names regressions first, with the
+    /// patch that makes each, the decisions that changed, and what no decision reaches. A review that was interrupted goes on.
+    Review(review::Review),
+    /// Find the first patch of a series, or the first feature between two presets, that changes a metric by so much
+    ///
+    /// Seeds are added to each question until it is answered: all answers are right with the probability that --error leaves.
+    Bisect(bisect::Bisect),
     /// Run a recording under one or several schedulers; say how near the simulation is to it
     ///
     /// Prints recorded and simulated figures, how far these are off, and a verdict on fidelity. With several
@@ -118,6 +130,8 @@ impl Command {
     pub fn run(self) -> Result<End, Failure> {
         match self {
             Command::Compare(command) => command.run(),
+            Command::Review(command) => command.run(),
+            Command::Bisect(command) => command.run(),
             Command::Replay(command) => command.run(),
             Command::Run(command) => command.run(),
             Command::Play(command) => command.run(),

@@ -18,6 +18,7 @@ mod project;
 mod regret;
 mod replay;
 mod reproduce;
+mod review;
 mod run;
 mod stats;
 mod sweep;

@@ -1,0 +1,195 @@
+//! `fairground review`.
+
+use std::fs;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fairground_lab::comparison::{Until, WidthPct};
+use fairground_review::answer::{Layout, Review as Answer};
+use fairground_review::decisions::explain;
+use fairground_review::matrix::Matrix;
+use fairground_review::measure::{measure, Means, ReviewError};
+use fairground_review::series::Series;
+use fairground_review::stages::{BuildOptions, Stages};
+use fairground_run::batch::BatchError;
+use fairground_run::experiment::Stop;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::compare::deliver;
+use crate::error::{run_failed, End, Failure};
+use crate::output::{complain, stop_on_interrupt, OutputFile};
+use crate::progress::Steps;
+use crate::provenance::made_by;
+use crate::run_options::Jobs;
+use crate::store::{Runs, StoreOptions};
+use crate::workers::WorkerOptions;
+
+/// Options that cannot be used together.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{problem}")]
+#[diagnostic(help("{help}"))]
+pub struct Unusable {
+    pub problem: String,
+    pub help: String,
+}
+
+/// What is under review: patches on a tree, or features.
+#[derive(Args)]
+pub struct Subject {
+    /// Top directory of a Linux source tree; it is only read
+    #[arg(required_unless_present = "features")]
+    tree: Option<PathBuf>,
+    /// A range of commits (v6.12..mine), a mailbox, or patch files [default: the commits since the branch left its upstream]
+    series: Vec<String>,
+    /// In place of patches: features of our own scheduler, one after another on its preset (fair:v5.9+a+b), or all that differ
+    /// between two (fair:v5.9..fair:v5.11)
+    #[arg(long, value_name = "SCHED", conflicts_with_all = ["tree", "series"])]
+    features: Option<String>,
+    /// A kernel's .config; its options that concern the scheduler are used
+    #[arg(long, value_name = "FILE", conflicts_with = "features")]
+    config: Option<PathBuf>,
+    /// Set an option, in place of its value in the .config; repeatable
+    #[arg(long, value_name = "CONFIG_X=v", conflicts_with = "features")]
+    set: Vec<String>,
+}
+
+impl Subject {
+    /// The schedulers, built if need be.
+    pub fn stages(&self, jobs: usize) -> Result<Stages, Failure> {
+        if let Some(features) = &self.features {
+            return Ok(Stages::of_features(features)?);
+        }
+        let tree = self.tree.as_deref().unwrap_or(Path::new("."));
+        if tree.is_file() {
+            let problem =
+                format!("{} is a file: the first argument is the tree that the series is for", tree.display());
+            return Err(Unusable { problem, help: "write fairground review TREE SERIES".into() }.into());
+        }
+        let series = Series::find(tree, &self.series)?;
+        let options =
+            BuildOptions { config: self.config.clone(), set: self.set.clone(), jobs: NonZeroUsize::new(jobs) };
+        let steps = Steps::new();
+        Ok(Stages::of_series(tree, &series, &options, &mut |what, step| steps.tell(&format!("{what}: {step}")))?)
+    }
+}
+
+/// Says what a patch series changes.
+#[derive(Args)]
+pub struct Review {
+    #[command(flatten)]
+    subject: Subject,
+    /// Four machines and four workloads in place of all
+    #[arg(long, conflicts_with = "matrix")]
+    quick: bool,
+    /// Machines and workloads of this file
+    #[arg(long, value_name = "FILE")]
+    matrix: Option<PathBuf>,
+    /// Pairs of runs of each cell [default: as the matrix says; 256 at most with --until]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    seeds: Option<u64>,
+    /// Add seeds to each cell, from 8 on, until half of the 95 % interval of its main metric is at most this many percent of base
+    #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
+    until: Option<WidthPct>,
+    /// Draws of the figures in doubt for cells that change; 0: none [default: as the matrix says]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    doubt: Option<u64>,
+    /// text, markdown, json, html or junit
+    #[arg(long, default_value_t = Layout::Text)]
+    format: Layout,
+    /// Write the answer to this file instead, whole or not at all; - is standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Also write the answer in all formats into this directory, with traces of the decisions that changed
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Exit with 3 if a row is worse
+    #[arg(long)]
+    fail_if_worse: bool,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    store: StoreOptions,
+    #[command(flatten)]
+    workers: WorkerOptions,
+}
+
+impl Review {
+    pub fn run(self) -> Result<End, Failure> {
+        let matrix = self.matrix()?;
+        let until = self.until.map(|WidthPct(pct)| Until::new(pct, self.seeds.unwrap_or(Until::MOST))).transpose();
+        let until = until.map_err(|problem| Unusable {
+            problem,
+            help: "--until takes a percentage, --seeds its most pairs".into(),
+        })?;
+        let output = self.output.as_deref().map(OutputFile::create).transpose()?;
+        if let Some(dir) = &self.dir {
+            fs::create_dir_all(dir).map_err(|e| run_failed(format!("cannot create {}: {e}", dir.display())))?;
+        }
+        let stages = self.subject.stages(self.jobs.count())?;
+        let store = self.store.open()?;
+        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        let means = Means {
+            jobs: self.jobs.count(),
+            store: store.as_ref(),
+            stop: &stop,
+            progress: &|progress| runs.tell(progress),
+            workers: self.workers.workers(),
+        };
+        let measured = match measure(&stages, &matrix, until.as_ref(), &means) {
+            Err(ReviewError::Batch(BatchError::Stopped)) => return Err(runs.interrupted(store.as_ref())),
+            measured => measured?,
+        };
+        let explained = explain(&stages, &measured, &means, self.dir.as_deref());
+        if is_stopped(&stop) {
+            return Err(runs.interrupted(store.as_ref()));
+        }
+        let answer = Answer { stages, matrix, measured, explained, by: made_by() };
+        if let Some(dir) = &self.dir {
+            write_all(&answer, dir)?;
+        }
+        deliver(&self.format.render(&answer), output)?;
+        Ok(self.end(&answer))
+    }
+
+    fn matrix(&self) -> Result<Matrix, Failure> {
+        let mut matrix = match &self.matrix {
+            Some(path) => Matrix::load(path)?,
+            None if self.quick => Matrix::quick()?,
+            None => Matrix::full()?,
+        };
+        matrix.seeds = self.seeds.filter(|_| self.until.is_none()).unwrap_or(matrix.seeds);
+        matrix.draws = self.doubt.unwrap_or(matrix.draws);
+        Ok(matrix)
+    }
+
+    fn end(&self, answer: &Answer) -> End {
+        let end = if answer.has_failures() { End::RunFailed } else { End::Done };
+        if answer.has_failures() {
+            complain("some patches or runs failed: the answer names them");
+        }
+        let worse = answer.worse().len();
+        let held: Vec<String> = (self.fail_if_worse && worse > 0)
+            .then(|| format!("--fail-if-worse: {worse} rows are worse"))
+            .into_iter()
+            .collect();
+        end.unless_held(&held)
+    }
+}
+
+pub fn is_stopped(stop: &Stop) -> bool {
+    stop.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+fn write_all(answer: &Answer, dir: &Path) -> Result<(), Failure> {
+    for (layout, _, name) in Layout::ALL {
+        let path = dir.join(name);
+        let mut file = OutputFile::create(&path)?;
+        file.write_all(fairground_lab::tables::printable(&layout.render(answer)).as_bytes())
+            .map_err(|e| run_failed(format!("cannot write {}: {e}", path.display())))?;
+        file.finish()?;
+    }
+    Ok(())
+}
