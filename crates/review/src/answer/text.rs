@@ -85,22 +85,26 @@ impl Out {
     fn wrapped(&mut self, indent: &str, text: &str) {
         for line in ascii(text).lines() {
             let own = &line[..line.len() - line.trim_start().len()];
-            let mut current = format!("{indent}{own}");
-            let begin = current.len();
-            for word in line.split_whitespace() {
-                if current.len() > begin && current.len() + 1 + word.len() > WIDTH {
-                    let _ = writeln!(self.0, "{}", current.trim_end());
-                    current = format!("{indent}{own}  ");
-                    current.push_str(word);
-                    continue;
-                }
-                if current.len() > begin {
-                    current.push(' ');
-                }
-                current.push_str(word);
-            }
-            let _ = writeln!(self.0, "{}", current.trim_end());
+            self.hanging(&format!("{indent}{own}"), indent.len() + own.len() + 2, line);
         }
+    }
+
+    /// One paragraph behind `begin`; further lines are indented by so much.
+    fn hanging(&mut self, begin: &str, indent: usize, text: &str) {
+        let mut current = begin.to_owned();
+        let mut empty = current.len();
+        for word in ascii(text).split_whitespace() {
+            if current.len() > empty && current.len() + 1 + word.len() > WIDTH {
+                let _ = writeln!(self.0, "{}", current.trim_end());
+                current = " ".repeat(indent);
+                empty = indent;
+            }
+            if current.len() > empty {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+        let _ = writeln!(self.0, "{}", current.trim_end());
     }
 
     fn field(&mut self, name: &str, text: &str) {
@@ -235,7 +239,8 @@ fn machine(out: &mut Out, review: &Review, explained: &Explained) {
             let shares = parted.rules.iter().map(|r| (share(r.before, totals[0]), share(r.after, totals[1]), &r.rule));
             // What both columns would show as 0.0.
             for (before, after, rule) in shares.filter(|(b, a, _)| b.max(*a) >= 0.05).take(RULES) {
-                out.wrapped("", &format!("  {before:>6.1} % {after:>6.1} %  {rule}"));
+                let columns = format!("  {before:>6.1} % {after:>6.1} %  ");
+                out.hanging(&columns, columns.len() + 2, rule);
             }
             out.blank();
             let [pairs, agree] = parted.pairs;
