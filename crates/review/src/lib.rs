@@ -14,6 +14,7 @@
 //! | [`measure`] | the runs, the verdicts over the whole matrix, and the share of each patch |
 //! | [`decisions`] | which decisions changed, on each machine |
 //! | [`answer`] | text for the list, Markdown, JSON, HTML, JUnit |
+//! | [`hunt`] | the search for the largest changes |
 //! | [`bisect`] | the first patch that changes a metric by so much |
 //!
 //! It is a crate of its own above `fairground_lab`: it builds kernels, which the lab does not, and it has no statistics, no table
@@ -34,6 +35,7 @@ pub mod bisect;
 mod code;
 pub mod decisions;
 mod farm;
+pub mod hunt;
 pub mod matrix;
 pub mod measure;
 pub mod series;

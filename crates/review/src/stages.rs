@@ -271,14 +271,16 @@ fn made(
     let dir = farms.join(&name);
     farm::lay_out(tree, changes, &dir)?;
     let request = Request {
-        tree: dir,
+        tree: dir.clone(),
         name: Some(format!("review-{name}")),
         config: options.config.clone(),
         set: options.set.clone(),
         debug: false,
         jobs: options.jobs,
     };
-    let kernel = kernels.build(&request, tell).map_err(|error| error.to_string())?.kernel;
+    // Files are named as in the tree, not as in the farm.
+    let in_tree = |error: BuildError| error.to_string().replace(&format!("{}/", dir.display()), "");
+    let kernel = kernels.build(&request, tell).map_err(in_tree)?.kernel;
     let mut warnings: Vec<String> = kernel.warnings();
     warnings
         .extend(kernel.record.not_observable.iter().map(|name| format!("{name}() cannot be observed in this tree")));

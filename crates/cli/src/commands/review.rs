@@ -4,11 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use fairground_lab::comparison::{Until, WidthPct};
 use fairground_review::answer::{Layout, Review as Answer};
 use fairground_review::decisions::explain;
+use fairground_review::hunt::hunt;
 use fairground_review::matrix::Matrix;
 use fairground_review::measure::{measure, Means, ReviewError};
 use fairground_review::series::Series;
@@ -105,6 +107,10 @@ pub struct Review {
     /// Also write the answer in all formats into this directory, with traces of the decisions that changed
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// In place of the matrix: search options of workloads on its machines, and draws of these, for the largest regression and
+    /// gain, for so many minutes; what is found is confirmed on other seeds, made as small as it goes, and saved with --dir
+    #[arg(long, value_name = "MINUTES", value_parser = parse_minutes, conflicts_with_all = ["until", "seeds", "doubt", "fail_if_worse"])]
+    hunt: Option<Duration>,
     /// Exit with 3 if a row is worse
     #[arg(long)]
     fail_if_worse: bool,
@@ -128,6 +134,10 @@ impl Review {
         if let Some(dir) = &self.dir {
             fs::create_dir_all(dir).map_err(|e| run_failed(format!("cannot create {}: {e}", dir.display())))?;
         }
+        if self.hunt.is_some() && !matches!(self.format, Layout::Text | Layout::Json) {
+            let problem = format!("--hunt has no format {}", self.format);
+            return Err(Unusable { problem, help: "expected text or json".into() }.into());
+        }
         let stages = self.subject.stages(self.jobs.count())?;
         let store = self.store.open()?;
         let (runs, stop) = (Runs::new(), stop_on_interrupt());
@@ -138,6 +148,9 @@ impl Review {
             progress: &|progress| runs.tell(progress),
             workers: self.workers.workers(),
         };
+        if let Some(time) = self.hunt {
+            return self.hunted(&stages, &matrix, time, &means, output);
+        }
         let measured = match measure(&stages, &matrix, until.as_ref(), &means) {
             Err(ReviewError::Batch(BatchError::Stopped)) => return Err(runs.interrupted(store.as_ref())),
             measured => measured?,
@@ -152,6 +165,36 @@ impl Review {
         }
         deliver(&self.format.render(&answer), output)?;
         Ok(self.end(&answer))
+    }
+
+    fn hunted(
+        &self,
+        stages: &Stages,
+        matrix: &Matrix,
+        time: Duration,
+        means: &Means,
+        output: Option<OutputFile>,
+    ) -> Result<End, Failure> {
+        if stages.stages.len() < 2 {
+            let problem = "no patch changes code: there is nothing to hunt for".to_owned();
+            return Err(Unusable {
+                problem,
+                help: "`fairground review` without --hunt says what became of each".into(),
+            }
+            .into());
+        }
+        let hunt = match hunt(stages, &matrix.machines(), time, means) {
+            Err(ReviewError::Batch(BatchError::Stopped)) => return Err(Failure::Interrupted("interrupted".into())),
+            hunt => hunt?,
+        };
+        for saved in
+            self.dir.as_deref().map(|dir| hunt.save(dir)).transpose().map_err(run_failed)?.into_iter().flatten()
+        {
+            complain(&format!("saved {saved}"));
+        }
+        let text = if self.format == Layout::Json { hunt.json(stages) } else { hunt.text(stages) };
+        deliver(&text, output)?;
+        Ok(if hunt.failures.is_empty() { End::Done } else { End::RunFailed })
     }
 
     fn matrix(&self) -> Result<Matrix, Failure> {
@@ -177,6 +220,13 @@ impl Review {
             .collect();
         end.unless_held(&held)
     }
+}
+
+fn parse_minutes(text: &str) -> Result<Duration, String> {
+    let minutes = text.parse::<f64>().ok().filter(|minutes| (0.1..=100_000.0).contains(minutes));
+    minutes
+        .map(|minutes| Duration::from_secs_f64(minutes * 60.0))
+        .ok_or_else(|| "expected 0.1 to 100000 minutes".into())
 }
 
 pub fn is_stopped(stop: &Stop) -> bool {

@@ -102,6 +102,9 @@ fn what_cannot_be_reviewed_is_refused_with_what_was_expected() {
         &["unknown key `machine`", "machines"],
     );
     refuses("review --features fair:v6.12+asym-prev-frist --quick", &["asym-prev-first"]);
+    refuses("review --features fair:v5.9+lb-p06 --hunt 0", &["expected 0.1 to 100000 minutes"]);
+    refuses("review --features fair:v5.9+lb-p06 --hunt 1 --format html", &["--hunt has no format html"]);
+    refuses("review --features fair:v5.9 --hunt 1", &["nothing to hunt for"]);
     refuses("review", &["required arguments were not provided", "TREE"]);
     refuses(&format!("review {}", dir.path().display()), &["no series is given"]);
     refuses(&format!("review {} v6.12..mine", dir.path().display()), &["is not a git repository"]);

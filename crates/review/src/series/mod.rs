@@ -194,7 +194,9 @@ impl Series {
             let patch = |mail: &mail::Mail| of_text(&path, &mail.title, mail.body.as_bytes());
             let patches = chosen.mails.iter().map(patch).collect::<Result<_, _>>()?;
             let source = format!("{names}: {}", chosen.words);
-            return Ok(Series { title: chosen.title, base: None, patches, source });
+            // What `git format-patch --cover-letter` writes for its user to replace.
+            let title = chosen.title.filter(|title| title != "*** SUBJECT HERE ***");
+            return Ok(Series { title, base: None, patches, source });
         }
         let mut patches = Vec::new();
         for (path, content, mails) in contents {
