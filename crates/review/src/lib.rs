@@ -13,6 +13,7 @@
 //! | [`matrix`] | machines and workloads |
 //! | [`measure`] | the runs, the verdicts over the whole matrix, and the share of each patch |
 //! | [`decisions`] | which decisions changed, on each machine |
+//! | [`cost`] | host time of decisions |
 //! | [`answer`] | text for the list, Markdown, JSON, HTML, JUnit |
 //! | [`hunt`] | the search for the largest changes |
 //! | [`bisect`] | the first patch that changes a metric by so much |
@@ -33,6 +34,7 @@
 pub mod answer;
 pub mod bisect;
 mod code;
+pub mod cost;
 pub mod decisions;
 mod farm;
 pub mod hunt;

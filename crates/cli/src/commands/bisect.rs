@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use fairground_review::bisect::{bisect, Found, Goal};
 use fairground_review::matrix::Cell;
-use fairground_review::measure::{Means, ReviewError};
+use fairground_review::measure::ReviewError;
 use fairground_run::batch::BatchError;
 
 use super::compare::deliver;
-use super::review::{Subject, Unusable};
+use super::review::{means, Subject, Unusable};
 use super::run::RunFormat;
 use crate::error::{run_failed, End, Failure};
 use crate::output::{stop_on_interrupt, OutputFile};
@@ -78,13 +78,8 @@ impl Bisect {
         }
         let store = self.store.open()?;
         let (runs, stop) = (Runs::new(), stop_on_interrupt());
-        let means = Means {
-            jobs: self.jobs.count(),
-            store: store.as_ref(),
-            stop: &stop,
-            progress: &|progress| runs.tell(progress),
-            workers: self.workers.workers(),
-        };
+        let progress = |progress| runs.tell(progress);
+        let means = means(&self.jobs, store.as_ref(), &stop, &progress, &self.workers);
         let cell = Cell {
             machine: self.machine,
             workload: self.workload,

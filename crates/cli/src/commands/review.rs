@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use fairground_lab::comparison::{Until, WidthPct};
 use fairground_review::answer::{Layout, Review as Answer};
+use fairground_review::cost::costs;
 use fairground_review::decisions::explain;
 use fairground_review::hunt::hunt;
 use fairground_review::matrix::Matrix;
@@ -16,7 +17,9 @@ use fairground_review::measure::{measure, Means, ReviewError};
 use fairground_review::series::Series;
 use fairground_review::stages::{BuildOptions, Stages};
 use fairground_run::batch::BatchError;
+use fairground_run::executor::ProgressListener;
 use fairground_run::experiment::Stop;
+use fairground_run::store::Store;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -111,6 +114,9 @@ pub struct Review {
     /// gain, for so many minutes; what is found is confirmed on other seeds, made as small as it goes, and saved with --dir
     #[arg(long, value_name = "MINUTES", value_parser = parse_minutes, conflicts_with_all = ["until", "seeds", "doubt", "fail_if_worse"])]
     hunt: Option<Duration>,
+    /// Also measure the host time of decisions under base and series, for half a minute; nothing else should run meanwhile
+    #[arg(long, conflicts_with = "hunt")]
+    cost: bool,
     /// Exit with 3 if a row is worse
     #[arg(long)]
     fail_if_worse: bool,
@@ -141,13 +147,8 @@ impl Review {
         let stages = self.subject.stages(self.jobs.count())?;
         let store = self.store.open()?;
         let (runs, stop) = (Runs::new(), stop_on_interrupt());
-        let means = Means {
-            jobs: self.jobs.count(),
-            store: store.as_ref(),
-            stop: &stop,
-            progress: &|progress| runs.tell(progress),
-            workers: self.workers.workers(),
-        };
+        let progress = |progress| runs.tell(progress);
+        let means = means(&self.jobs, store.as_ref(), &stop, &progress, &self.workers);
         if let Some(time) = self.hunt {
             return self.hunted(&stages, &matrix, time, &means, output);
         }
@@ -159,7 +160,8 @@ impl Review {
         if is_stopped(&stop) {
             return Err(runs.interrupted(store.as_ref()));
         }
-        let answer = Answer { stages, matrix, measured, explained, by: made_by() };
+        let costs = self.cost.then(|| costs(&stages, &means.workers)).transpose()?;
+        let answer = Answer { stages, matrix, measured, explained, costs, by: made_by() };
         if let Some(dir) = &self.dir {
             write_all(&answer, dir)?;
         }
@@ -229,7 +231,18 @@ fn parse_minutes(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected 0.1 to 100000 minutes".into())
 }
 
-pub fn is_stopped(stop: &Stop) -> bool {
+/// How runs are made.
+pub fn means<'a>(
+    jobs: &Jobs,
+    store: Option<&'a Store>,
+    stop: &'a Stop,
+    progress: ProgressListener<'a>,
+    workers: &WorkerOptions,
+) -> Means<'a> {
+    Means { jobs: jobs.count(), store, stop, progress, workers: workers.workers() }
+}
+
+fn is_stopped(stop: &Stop) -> bool {
     stop.load(std::sync::atomic::Ordering::Relaxed)
 }
 

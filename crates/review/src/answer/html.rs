@@ -45,6 +45,7 @@ pub fn html(review: &Review) -> String {
     for explained in &review.explained {
         machine(&mut body, review, explained);
     }
+    list(&mut body, "Host time of a decision", &review.costs());
     list(&mut body, "Failed", &review.failed_runs());
     list(&mut body, "Not judged here", &review.not_judged());
     let by = &review.by;

@@ -31,6 +31,7 @@ pub fn json(review: &Review) -> String {
         },
         "cells": cells,
         "decisions": explained,
+        "costs": review.costs,
         "failed": review.failed_runs(),
         "not_judged": review.not_judged(),
         "made_by": review.by,

@@ -63,6 +63,7 @@ pub fn markdown(review: &Review) -> String {
         }
         let _ = writeln!(out, "\n```sh\n{}\n```", explained.commands().join("\n"));
     }
+    list(&mut out, "Host time of a decision", &review.costs());
     list(&mut out, "Failed", &review.failed_runs());
     list(&mut out, "Not judged here", &review.not_judged());
     let by = &review.by;

@@ -17,6 +17,7 @@ pub use self::json::json;
 pub use self::junit::junit;
 pub use self::markdown::markdown;
 pub use self::text::text;
+use crate::cost::Cost;
 use crate::decisions::Explained;
 use crate::matrix::Matrix;
 use crate::measure::{Judged, Measured, Measurements, Share};
@@ -33,6 +34,8 @@ pub struct Review {
     pub measured: Measurements,
     /// The decisions that changed.
     pub explained: Vec<Explained>,
+    /// What decisions cost; `None` unless it was measured.
+    pub costs: Option<Vec<Cost>>,
     /// What made it.
     pub by: MadeBy,
 }
@@ -168,6 +171,16 @@ impl Review {
         let cells = &self.measured.cells;
         let cell = cells.iter().find(|cell| differs(cell) && starred(cell)).or_else(|| cells.iter().find(differs))?;
         Some(cell.cell.name())
+    }
+
+    /// Costs of decisions that changed, or that none did; nothing unless they were measured.
+    pub(crate) fn costs(&self) -> Vec<String> {
+        let Some(costs) = &self.costs else { return Vec::new() };
+        let changed: Vec<String> = costs.iter().filter(|cost| cost.is_changed).map(Cost::words).collect();
+        match changed.is_empty() {
+            true => vec!["within 5 % of the base, or not the same in all rounds".into()],
+            false => changed,
+        }
     }
 
     /// What cannot be judged, a sentence each.

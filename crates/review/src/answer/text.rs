@@ -40,6 +40,7 @@ pub fn text(review: &Review) -> String {
         rest(&mut out, review);
     }
     decisions(&mut out, review);
+    list(&mut out, "Host time of a decision", &review.costs());
     list(&mut out, "Failed", &review.failed_runs());
     list(&mut out, "Not judged here", &review.not_judged());
     out.blank();
