@@ -8,7 +8,7 @@
 # wakeup     1 a comment; 2 an idle previous CPU is not preferred; 3 nor is the recently used one
 # balance    1 a file that is not compiled; 2 no newly idle balancing; 3 half of the tasks moved in one attempt
 # energy     1 tasks fit up to all of a CPU; 2 a comment; 3 no energy-aware wakeups
-# planted    1 a comment; 2 on asymmetric machines idle CPUs are not taken by capacity; 3 a local is named otherwise; 4 a comment
+# planted    1 and 3 test what is never so; 2 on hikey960, whose small CPUs have capacity 462, those stack; 4 a local is named otherwise
 # nothing    1 to 3 comments and blanks
 # broken     1 does not compile; 2 mends it; 3 loops for ever in the balancer of machines with several nodes
 set -euo pipefail
@@ -72,14 +72,14 @@ edit $fair 's/^\t\tif (!is_rd_overutilized(this_rq()->rd)) {$/\t\tif (0 \&\& !is
 patch 'do not ask for energy in wakeups'
 
 branch planted
-comment select_idle_capacity 'Where capacities differ.'
-patch 'say where capacities differ'
-edit $fair '/^select_idle_capacity(/,/^}/s/^\tint fits, best_fits = 0;$/\tint fits, best_fits = 0;\n\n\tif (1)\n\t\treturn target;\n/'
-patch 'do not search by capacity'
+first wake_wide 'if (!p)\n\t\treturn 0;'
+patch 'test what is never so in wake_wide'
+edit $fair '/^select_idle_capacity(/,/^}/s/^\tint fits, best_fits = 0;$/\tint fits, best_fits = 0;\n\n\tif (arch_scale_cpu_capacity(target) == 462)\n\t\treturn target;\n/'
+patch 'do not search by capacity from CPUs of capacity 462'
+first find_energy_efficient_cpu 'if (prev_cpu < 0)\n\t\treturn -1;'
+patch 'test what is never so in find_energy_efficient_cpu'
 edit $fair '/^static int wake_wide(/,/^}/s/\bslave\b/follower/g'
 patch 'rename a local'
-comment wake_wide 'Both count flips.'
-patch 'say what is counted'
 
 branch nothing
 for name in wake_wide wake_cap select_idle_cpu select_idle_smt select_idle_sibling; do

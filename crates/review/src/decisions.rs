@@ -91,7 +91,7 @@ pub fn explain(stages: &Stages, measured: &Measurements, means: &Means, dir: Opt
         if means.stop.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
-        let last = stages.stages.len() - 1;
+        let last = measured.cells[at].last;
         let share = judged.and_then(|judged| judged.attributed().first().map(|share| share.stage));
         let [before, after] = share.map_or([0, last], |stage| [stage - 1, stage]);
         let seed = first_differing(&measured.cells[at], before, after);

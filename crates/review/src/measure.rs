@@ -75,6 +75,8 @@ pub(crate) struct Ready {
     pair: Sides,
     /// One experiment for each stage.
     pub stages: Vec<Arc<Experiment>>,
+    /// The stage that is compared with the base: the last that runs here.
+    last: usize,
     /// Metrics that are judged.
     metrics: Vec<String>,
     /// The metric whose interval `--until` narrows; `None`: the first of `metrics`.
@@ -85,7 +87,9 @@ pub(crate) struct Ready {
 pub struct Measured {
     /// Machine, workload and settings.
     pub cell: Cell,
-    /// Rows of the metrics that are judged, base against series.
+    /// The stage that is compared with the base: the last of all, or the last that runs here.
+    pub last: usize,
+    /// Rows of the metrics that are judged, base against that stage.
     pub rows: Vec<Judged>,
     /// Pairs of runs.
     pub pairs: usize,
@@ -177,11 +181,11 @@ pub fn measure(
     until: Option<&Until>,
     means: &Means,
 ) -> Result<Measurements, ReviewError> {
-    let ready = ready(stages, matrix, &means.workers)?;
+    let mut ready = ready(stages, matrix, &means.workers)?;
     let mut cells = Vec::new();
     if stages.stages.len() > 1 {
-        let pairs = run_pairs(&ready, matrix.seeds, until, means)?;
-        cells = ready.iter().zip(&pairs).map(|(ready, runs)| measured(ready, runs, until.is_some())).collect();
+        let pairs = run_pairs(stages, &mut ready, matrix.seeds, until, means)?;
+        cells = ready.iter().zip(&pairs).map(|(ready, runs)| measured(stages, ready, runs, until.is_some())).collect();
         judge(cells.iter_mut().flat_map(|cell| &mut cell.rows).map(|judged| &mut judged.row.change));
         attribute(stages, &ready, &pairs, &mut cells, means)?;
         add_models(&ready, &mut cells, stages, matrix.draws, means)?;
@@ -196,7 +200,7 @@ fn ready(stages: &Stages, matrix: &Matrix, workers: &Workers) -> Result<Vec<Read
         let pair = sides(cell, &[scheds[0], scheds[scheds.len() - 1]], cell.config, workers)?;
         let stages = sides(cell, &scheds, cell.config, workers)?.experiments;
         let (metrics, main) = metrics_of(cell, &pair.experiments[0])?;
-        Ok(Ready { cell: cell.clone(), pair, stages, metrics, main })
+        Ok(Ready { cell: cell.clone(), pair, last: stages.len() - 1, stages, metrics, main })
     };
     matrix.cells.iter().map(ready).collect()
 }
@@ -238,17 +242,56 @@ fn metrics_of(cell: &Cell, experiment: &Experiment) -> Result<(Vec<String>, Opti
     Ok((names, main))
 }
 
-/// Runs of base and series, or of all stages, as `[side][seed]`, and their seeds.
+/// Runs of base and series as `[side][seed]`, and their seeds.
 struct Runs {
     seeds: Vec<u64>,
     sides: Vec<Vec<Result<RunReport, String>>>,
+    /// Runs of later stages that failed.
+    failed: Vec<Failure>,
 }
 
-/// Runs of base and series in all cells. A cell in which either fails with the first seed gets no more: the others would fail too,
-/// after a time limit each.
-fn run_pairs(ready: &[Ready], first: u64, until: Option<&Until>, means: &Means) -> Result<Vec<Runs>, ReviewError> {
-    let mut runs: Vec<Runs> = ready.iter().map(|_| Runs { seeds: Vec::new(), sides: vec![Vec::new(); 2] }).collect();
+impl Runs {
+    fn new() -> Runs {
+        Runs { seeds: Vec::new(), sides: vec![Vec::new(); 2], failed: Vec::new() }
+    }
+}
+
+/// Takes the last stage that runs with the first seed in the place of a series that does not.
+fn fall_back(stages: &Stages, ready: &mut Ready, runs: &mut Runs, means: &Means) -> Result<(), ReviewError> {
+    while ready.last > 1 && runs.sides[0][0].is_ok() && runs.sides[1][0].is_err() {
+        runs.failed.extend(failures(&side_name(stages, ready.last), &runs.seeds, &runs.sides[1]));
+        ready.last -= 1;
+        let scheds = [0, ready.last].map(|stage| stages.stages[stage].sched.as_str());
+        ready.pair = sides(&ready.cell, &scheds, ready.cell.config, &means.workers)?;
+        let mut executor = Executor::default();
+        let asked = executor.ask(&ready.pair.experiments[1], 0, &runs.seeds);
+        runs.sides[1] = carry_out(executor, means)?.of(asked);
+    }
+    Ok(())
+}
+
+/// The side of a stage in messages.
+fn side_name(stages: &Stages, stage: usize) -> String {
+    match stage {
+        0 => "base".into(),
+        stage => format!("patch {}", stages.stages[stage].label(stages.count())),
+    }
+}
+
+/// Runs of base and series in all cells. A cell in which the base fails with the first seed gets no more: the others would fail too,
+/// after a time limit each. Where the series fails, the last stage that does not takes its place.
+fn run_pairs(
+    stages: &Stages,
+    ready: &mut [Ready],
+    first: u64,
+    until: Option<&Until>,
+    means: &Means,
+) -> Result<Vec<Runs>, ReviewError> {
+    let mut runs: Vec<Runs> = ready.iter().map(|_| Runs::new()).collect();
     add_runs(ready, &mut runs, &vec![1; ready.len()], means)?;
+    for (ready, runs) in ready.iter_mut().zip(&mut runs) {
+        fall_back(stages, ready, runs, means)?;
+    }
     let wanted = if until.is_some() { Until::FIRST } else { first };
     let has_failed = |runs: &Runs| runs.sides.iter().flatten().any(Result::is_err);
     let mut wanted: Vec<u64> = runs.iter().map(|runs| if has_failed(runs) { 1 } else { wanted }).collect();
@@ -300,14 +343,14 @@ fn more(ready: &Ready, runs: &Runs, until: &Until) -> Option<u64> {
 }
 
 /// The rows of a cell, each judged alone yet.
-fn measured(ready: &Ready, runs: &Runs, until: bool) -> Measured {
+fn measured(stages: &Stages, ready: &Ready, runs: &Runs, until: bool) -> Measured {
     let mut report: Report = ready.pair.report(&runs.seeds, &runs.sides);
     if until {
         report.sample_by(Sampling::UntilNarrow);
     }
-    let names: [&str; 2] = ["base", "series"];
-    let failures = names.into_iter().zip(&runs.sides).flat_map(|(side, column)| failures(side, &runs.seeds, column));
-    let failures: Vec<Failure> = failures.collect();
+    let names = [0, ready.last].map(|stage| side_name(stages, stage));
+    let of_pair = names.iter().zip(&runs.sides).flat_map(|(side, column)| failures(side, &runs.seeds, column));
+    let failures: Vec<Failure> = runs.failed.iter().cloned().chain(of_pair).collect();
     let hashes = runs.sides.iter().map(|column| hashes(column)).collect::<Vec<_>>();
     let (mut rows, mut identical, mut pairs) = (Vec::new(), false, 0);
     for comparison in report.comparisons {
@@ -318,6 +361,7 @@ fn measured(ready: &Ready, runs: &Runs, until: bool) -> Measured {
     let notes = (!few.is_empty()).then(|| format!("too few samples for {}", few.join(", ")));
     Measured {
         cell: ready.cell.clone(),
+        last: ready.last,
         rows: rows.into_iter().map(|row| Judged { row, shares: Vec::new() }).collect(),
         pairs,
         identical,
@@ -344,11 +388,10 @@ fn attribute(
     cells: &mut [Measured],
     means: &Means,
 ) -> Result<(), ReviewError> {
-    let last = stages.stages.len() - 1;
     let mut columns: Vec<Vec<Vec<Result<RunReport, String>>>> = Vec::new();
     for cell in &*cells {
         let is_divided = !cell.identical && cell.pairs > 0;
-        columns.push(vec![Vec::new(); if is_divided { last - 1 } else { 0 }]);
+        columns.push(vec![Vec::new(); if is_divided { cell.last - 1 } else { 0 }]);
     }
     // The first seed alone: a stage that fails with it gets no other.
     for is_first in [true, false] {
@@ -367,24 +410,19 @@ fn attribute(
     }
     for ((cell, runs), between) in cells.iter_mut().zip(pairs).zip(columns) {
         for (stage, column) in (1..).zip(&between) {
-            cell.failures.extend(failures(
-                &format!("patch {}", stages.stages[stage].label(stages.count())),
-                &runs.seeds,
-                column,
-            ));
+            cell.failures.extend(failures(&side_name(stages, stage), &runs.seeds, column));
         }
         let mut all = vec![&runs.sides[0]];
         all.extend(&between);
-        if between.len() + 2 == stages.stages.len() {
-            all.push(&runs.sides[1]);
-            cell.hashes = all.iter().map(|column| hashes(column)).collect();
+        all.push(&runs.sides[1]);
+        cell.hashes = vec![Vec::new(); stages.stages.len()];
+        cell.hashes[0] = hashes(&runs.sides[0]);
+        cell.hashes[cell.last] = hashes(&runs.sides[1]);
+        if all.len() == cell.last + 1 {
+            cell.hashes.iter_mut().zip(&all).for_each(|(of_stage, column)| *of_stage = hashes(column));
             for judged in cell.rows.iter_mut().filter(|judged| judged.row.change.starred()) {
                 judged.shares = shares(&judged.row, &all);
             }
-        } else {
-            cell.hashes = vec![Vec::new(); stages.stages.len()];
-            cell.hashes[0] = hashes(&runs.sides[0]);
-            cell.hashes[last] = hashes(&runs.sides[1]);
         }
     }
     let shares = cells.iter_mut().flat_map(|cell| &mut cell.rows).flat_map(|judged| &mut judged.shares);
@@ -428,7 +466,6 @@ fn add_models(
     draws: u64,
     means: &Means,
 ) -> Result<(), ReviewError> {
-    let scheds = [&stages.stages[0].sched, &stages.stages[stages.stages.len() - 1].sched].map(String::as_str);
     let mut executor = Executor::default();
     let mut asked: Vec<(usize, AskedDraws)> = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
@@ -436,6 +473,7 @@ fn add_models(
         if !is_changed || cell.cell.config.draw != 0 {
             continue;
         }
+        let scheds = [0, cell.last].map(|stage| stages.stages[stage].sched.as_str());
         let mut of_cell = AskedDraws::default();
         for (draw, seed) in draws_and_seeds(draws) {
             let config = RunConfig { draw, ..cell.cell.config };
@@ -450,9 +488,9 @@ fn add_models(
         for judged in &mut cells[at].rows {
             judged.row.add_model(1, &drawn);
         }
-        let names = ["base", "series"];
+        let names = [0, cells[at].last].map(|stage| side_name(stages, stage));
         for drawn in &drawn {
-            for (side, run) in names.into_iter().zip(&drawn.runs) {
+            for (side, run) in names.iter().zip(&drawn.runs) {
                 let failed = run.as_ref().err().map(|message| Failure {
                     side: format!("{side} draw={}", drawn.draw),
                     seed: drawn.seed,

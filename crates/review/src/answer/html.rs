@@ -82,7 +82,7 @@ fn rows(body: &mut String, review: &Review, title: &str, verdict: Verdict) {
         let _ = writeln!(
             body,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            escaped(&cell.cell.name()),
+            escaped(&review.cell_name(cell)),
             escaped(&row.metric.name),
             number(mean(&row.base)),
             number(mean(&row.test)),

@@ -44,6 +44,7 @@ fn of_cell(review: &Review, cell: &Measured) -> Value {
         "machine": cell.cell.machine,
         "workload": cell.cell.workload,
         "options": cell.cell.options,
+        "stage": cell.last,
         "pairs": cell.pairs,
         "identical": cell.identical,
         "rows": cell.rows.iter().map(|judged| of_row(review, judged)).collect::<Vec<Value>>(),

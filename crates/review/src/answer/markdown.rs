@@ -86,7 +86,7 @@ fn rows(out: &mut String, review: &Review, title: &str, rows: &[(&Measured, &Jud
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | **{}** | {} | {} | {} |",
-            cell(&of.cell.name()),
+            cell(&review.cell_name(of)),
             row.metric.name,
             number(mean(&row.base)),
             number(mean(&row.test)),

@@ -214,6 +214,16 @@ impl Review {
         found.into_iter().map(words).collect()
     }
 
+    /// A cell by name, and up to which patch it is of where the whole series does not run.
+    pub(crate) fn cell_name(&self, cell: &Measured) -> String {
+        match cell.last + 1 == self.stages.stages.len() {
+            true => cell.cell.name(),
+            false => {
+                format!("{}, up to {}", cell.cell.name(), self.stages.stages[cell.last].label(self.stages.count()))
+            }
+        }
+    }
+
     /// What a patch became, for a list: title first where it is a stage.
     pub(crate) fn fate(&self, member: &Member) -> Option<String> {
         match &member.fate {

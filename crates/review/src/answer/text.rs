@@ -162,7 +162,7 @@ fn rows(out: &mut Out, review: &Review, title: &str, rows: &[(&Measured, &Judged
         }
     }
     for (cell, judged) in ordered {
-        let name = cell.cell.name();
+        let name = review.cell_name(cell);
         if last.as_ref() != Some(&name) {
             out.blank();
             out.wrapped("", &name);
