@@ -92,7 +92,8 @@ pub fn explain(stages: &Stages, measured: &Measurements, means: &Means, dir: Opt
             break;
         }
         let last = measured.cells[at].last;
-        let share = judged.and_then(|judged| judged.attributed().first().map(|share| share.stage));
+        let attributed = judged.and_then(|judged| judged.attributed().first().map(|share| share.stage));
+        let share = attributed.or_else(|| only_one(&measured.cells[at]));
         let [before, after] = share.map_or([0, last], |stage| [stage - 1, stage]);
         let seed = first_differing(&measured.cells[at], before, after);
         let experiments = [before, after].map(|stage| &*measured.ready[at].stages[stage]);
@@ -135,6 +136,12 @@ fn choose<'a>(measured: &'a Measurements, machine: &str) -> Option<(usize, Optio
     let judged = largest(Verdict::Worse).or_else(|| largest(Verdict::Better));
     let any = || of_machine().find(|(_, cell)| cell.pairs > 0).map(|(at, _)| (at, None));
     judged.map(|(at, judged)| (at, Some(judged))).or_else(any)
+}
+
+/// The only stage of a cell that makes another run; `None` if there are several.
+fn only_one(cell: &Measured) -> Option<usize> {
+    let mut reaching = (1..=cell.last).filter(|stage| cell.reaches(*stage) != Some(false));
+    reaching.next().filter(|_| reaching.next().is_none())
 }
 
 /// The first seed, from 1, with which both stages ran and differ.

@@ -124,6 +124,17 @@ pub struct Share {
     pub ci95: Option<[f64; 2]>,
 }
 
+impl Measured {
+    /// Whether a stage, from 1, makes another run than the one before with some seed; `None` where that is not known: it did not run, as
+    /// the whole series changes nothing here, or it failed.
+    pub fn reaches(&self, stage: usize) -> Option<bool> {
+        let (before, after) = (self.hashes.get(stage - 1)?, self.hashes.get(stage)?);
+        let pairs = || before.iter().zip(after).filter_map(|(before, after)| Some((before.as_ref()?, after.as_ref()?)));
+        pairs().next()?;
+        Some(pairs().any(|(before, after)| before != after))
+    }
+}
+
 impl Judged {
     /// The stages that the change is attributed to, the largest first.
     pub fn attributed(&self) -> Vec<&Share> {
@@ -547,6 +558,7 @@ mod tests {
         assert_eq!(named, [3]);
         assert!(found.cells[1].rows.iter().all(|judged| judged.shares.is_empty()));
         assert_eq!(cell.hashes.iter().map(Vec::len).collect::<Vec<_>>(), [8; 4]);
+        assert_eq!([1, 2, 3].map(|stage| cell.reaches(stage)), [Some(false), Some(false), Some(true)]);
     }
 
     #[test]

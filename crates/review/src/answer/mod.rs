@@ -227,12 +227,18 @@ impl Review {
     /// What a patch became, for a list: title first where it is a stage.
     pub(crate) fn fate(&self, member: &Member) -> Option<String> {
         match &member.fate {
-            Fate::Stage(_) => None,
+            Fate::Stage(stage) => self.is_unreached(*stage).then(|| "no decision of the matrix reaches it".into()),
             Fate::SameCode => Some("same code".into()),
             Fate::NotCompiled(files) => Some(format!("not compiled here: {}", files.join(", "))),
             Fate::DoesNotApply(problem) => Some(format!("does not apply: {problem}")),
             Fate::DoesNotCompile(problem) => Some(format!("does not compile: {problem}")),
         }
+    }
+
+    /// Whether a stage makes the same runs as the one before, wherever both ran.
+    fn is_unreached(&self, stage: usize) -> bool {
+        let known: Vec<bool> = self.measured.cells.iter().filter_map(|cell| cell.reaches(stage)).collect();
+        !known.is_empty() && !known.contains(&true)
     }
 
     /// `2/3` of a stage.
