@@ -91,7 +91,12 @@ impl FileDiff {
         let mut lines: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
         let mut shift = 0isize;
         for (n, hunk) in (1..).zip(&self.hunks) {
-            let expected = (hunk.start.saturating_sub(1) as isize + shift).max(0) as usize;
+            // A hunk without lines before goes behind the line that its header names, another begins on it.
+            let named = if hunk.before.is_empty() { hunk.start } else { hunk.start.saturating_sub(1) };
+            let expected = named.saturating_add_signed(shift);
+            if hunk.before.is_empty() && expected > lines.len() {
+                return Err(refused(Some((n, hunk.start)), "the file ends before this line"));
+            }
             let found = find(&lines, &hunk.before, expected);
             let Some(at) = found else {
                 let reason = if find(&lines, &hunk.after, expected).is_some() {
@@ -102,8 +107,7 @@ impl FileDiff {
                 return Err(refused(Some((n, hunk.start)), reason));
             };
             lines.splice(at..at + hunk.before.len(), hunk.after.iter().map(Vec::as_slice));
-            shift = at as isize - hunk.start.saturating_sub(1) as isize + hunk.after.len() as isize
-                - hunk.before.len() as isize;
+            shift = at as isize - named as isize + hunk.after.len() as isize - hunk.before.len() as isize;
         }
         match self.new {
             Some(_) => Ok(Some(lines.concat())),
@@ -312,8 +316,9 @@ fn hunk_header(line: &str) -> Option<(usize, [usize; 2], String)> {
         Some((start.parse().ok()?, count.parse().ok()?))
     };
     let ((start, before), (_, after)) = (range(old)?, range(new)?);
-    // No file of a tree is longer; a damaged header must not reserve memory.
-    (before < 1 << 24 && after < 1 << 24).then(|| (start, [before, after], function.trim().to_owned()))
+    // No file of a tree is longer; a damaged header must neither reserve memory nor leave the range of line numbers.
+    let fits = [start, before, after].iter().all(|n| *n < 1 << 24);
+    fits.then(|| (start, [before, after], function.trim().to_owned()))
 }
 
 #[cfg(test)]
@@ -369,6 +374,19 @@ mod tests {
     }
 
     #[test]
+    fn lines_without_context_go_behind_the_line_that_is_named() {
+        let insert = |start: usize| {
+            format!("--- a/f.c\n+++ b/f.c\n@@ -{start},0 +{} @@\n+new\n@@ -4 +5 @@\n-four\n+4\n", start + 1)
+        };
+        assert_eq!(applied(&insert(2), OLD).unwrap().unwrap(), "one\ntwo\nnew\nthree\n4\nfive\nsix\n");
+        assert_eq!(applied(&insert(0), OLD).unwrap().unwrap(), "new\none\ntwo\nthree\n4\nfive\nsix\n");
+        let end = "--- a/f.c\n+++ b/f.c\n@@ -1 +1,2 @@\n one\n+more\n@@ -6,0 +8 @@\n+end\n";
+        assert!(applied(end, OLD).unwrap().unwrap().ends_with("six\nend\n"));
+        let beyond = applied(&insert(7), OLD).unwrap_err();
+        assert_eq!(beyond, "f.c: hunk 1, at line 7: the file ends before this line");
+    }
+
+    #[test]
     fn a_plain_diff_has_its_first_directory_taken_off() {
         let plain = "--- linux.orig/k/f.c\t2026-01-01\n+++ linux/k/f.c\t2026-01-02\n@@ -1 +1 @@\n-one\n+1\n";
         assert_eq!(parse(plain.as_bytes()).unwrap()[0].path(), "k/f.c");
@@ -383,6 +401,10 @@ mod tests {
         assert!(parse(wrapped.as_bytes()).unwrap_err().to_string().contains("is it wrapped?"));
         let out = DIFF.replace("k/f.c", "../f.c");
         assert!(parse(out.as_bytes()).unwrap_err().to_string().contains("leads out of the tree"));
+        for header in ["@@ -9223372036854775809,1 +1 @@", "@@ -18446744073709551615 +1 @@", "@@ -1,99999999 +1 @@"] {
+            let far = DIFF.replace("@@ -2,3 +2,3 @@ static int pick(struct rq *rq)", header);
+            assert!(parse(far.as_bytes()).unwrap_err().to_string().contains("is not the header of a hunk"), "{header}");
+        }
         let binary = "diff --git a/x b/x\nindex 1..2\nGIT binary patch\n";
         assert!(parse(binary.as_bytes()).unwrap_err().to_string().contains("binary"));
         assert_eq!(parse(b"no diff at all\n--- a dash\n").unwrap(), vec![]);
