@@ -15,6 +15,8 @@ pub struct FileDiff {
     pub old: Option<String>,
     /// Path after; `None` for a file that is deleted.
     pub new: Option<String>,
+    /// Whether the file before stays beside the one after: `copy from`.
+    pub is_copy: bool,
     hunks: Vec<Hunk>,
 }
 
@@ -169,7 +171,7 @@ impl Parser<'_> {
         }
         let is_plain = line.starts_with("--- ") && self.line(self.at + 1).starts_with("+++ ");
         if is_plain && self.line(self.at + 2).starts_with("@@ ") {
-            return self.file(None, None);
+            return self.file(None, None, false);
         }
         self.at += 1;
         Ok(())
@@ -179,6 +181,7 @@ impl Parser<'_> {
     fn git_header(&mut self, header: &str) -> Result<(), BadDiff> {
         let (mut old, mut new) = self.names(header)?;
         let begin = self.at;
+        let mut is_copy = false;
         self.at += 1;
         loop {
             let line = self.line(self.at);
@@ -188,13 +191,14 @@ impl Parser<'_> {
             } else if line.starts_with("deleted file mode ") {
                 new = None;
             } else if let Some(name) = after("rename from ").or_else(|| after("copy from ")) {
+                is_copy = line.starts_with("copy ");
                 old = Some(self.inside(&name)?);
             } else if let Some(name) = after("rename to ").or_else(|| after("copy to ")) {
                 new = Some(self.inside(&name)?);
             } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
                 return Err(self.bad("a binary file: only text can be applied"));
             } else if line.starts_with("--- ") && self.line(self.at + 1).starts_with("+++ ") {
-                return self.file(Some(old), Some(new));
+                return self.file(Some(old), Some(new), is_copy);
             } else if !["index ", "old mode ", "new mode ", "similarity ", "dissimilarity "]
                 .iter()
                 .any(|word| line.starts_with(word))
@@ -203,10 +207,10 @@ impl Parser<'_> {
             }
             self.at += 1;
         }
-        // A rename without a change, or an empty file. A mode alone changes nothing that is compiled.
+        // A rename or copy without a change, or an empty file. A mode alone changes nothing that is compiled.
         debug_assert!(self.at > begin);
         if old != new {
-            self.diffs.push(FileDiff { old, new, hunks: Vec::new() });
+            self.diffs.push(FileDiff { old, new, is_copy, hunks: Vec::new() });
         }
         Ok(())
     }
@@ -232,7 +236,12 @@ impl Parser<'_> {
     }
 
     /// `---`, `+++` and the hunks. Paths are those of the header where there is one.
-    fn file(&mut self, old: Option<Option<String>>, new: Option<Option<String>>) -> Result<(), BadDiff> {
+    fn file(
+        &mut self,
+        old: Option<Option<String>>,
+        new: Option<Option<String>>,
+        is_copy: bool,
+    ) -> Result<(), BadDiff> {
         let path = |line: String| -> Result<Option<String>, BadDiff> {
             let name = line[4..].split('\t').next().unwrap_or_default().trim_end();
             if name == "/dev/null" {
@@ -251,7 +260,7 @@ impl Parser<'_> {
         if old.is_none() && new.is_none() {
             return Err(self.bad("neither side names a file"));
         }
-        self.diffs.push(FileDiff { old, new, hunks });
+        self.diffs.push(FileDiff { old, new, is_copy, hunks });
         Ok(())
     }
 

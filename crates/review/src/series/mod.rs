@@ -249,7 +249,7 @@ impl Patch {
                 Some(old) => content(tree, &after, old),
             };
             let new = diff.apply(old.as_deref()).map_err(|e| e.to_string())?;
-            if let Some(old) = diff.old.as_ref().filter(|old| diff.new.as_ref() != Some(old)) {
+            if let Some(old) = diff.old.as_ref().filter(|old| !diff.is_copy && diff.new.as_ref() != Some(old)) {
                 after.insert(old.clone(), None);
             }
             after.insert(diff.path().to_owned(), new);
@@ -292,6 +292,23 @@ mod tests {
         let refused = series.patches[1].applied(dir.path(), &Changes::new()).unwrap_err();
         assert_eq!(refused, "k/f.c: hunk 1, at line 1: its lines are not there");
         assert_eq!(std::fs::read_to_string(dir.path().join("k/f.c")).unwrap(), "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_rename_takes_its_source_away_and_a_copy_leaves_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("o.c"), "one\n").unwrap();
+        let applied = |word: &str, hunk: &str| {
+            let text = format!("diff --git a/o.c b/n.c\nsimilarity index 90%\n{word} from o.c\n{word} to n.c\n{hunk}");
+            let patch = of_text(Path::new("p.patch"), "p", text.as_bytes()).unwrap();
+            let after = patch.applied(dir.path(), &Changes::new()).unwrap();
+            ["o.c", "n.c"].map(|name| content(dir.path(), &after, name).map(|text| String::from_utf8(text).unwrap()))
+        };
+        let text = |text: &str| Some(text.to_owned());
+        let hunk = "--- a/o.c\n+++ b/n.c\n@@ -1 +1 @@\n-one\n+1\n";
+        assert_eq!(applied("copy", hunk), [text("one\n"), text("1\n")]);
+        assert_eq!(applied("copy", ""), [text("one\n"), text("one\n")]);
+        assert_eq!(applied("rename", hunk), [None, text("1\n")]);
     }
 
     #[test]
