@@ -7,6 +7,11 @@ use std::io;
 use mail_parser::mailbox::mbox::MessageIterator;
 use mail_parser::{HeaderValue, Message, MessageParser, PartType};
 
+/// Patches that a series has at most; a tag with more is no number of a patch.
+const PATCHES_MAX: u32 = 10_000;
+/// Missing patches that an error names.
+const NAMED_MAX: usize = 10;
+
 /// A mail, as far as a series needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mail {
@@ -141,7 +146,7 @@ impl Tag {
         self.is_patch |= upper.contains("PATCH");
         let version = upper.trim_start_matches("PATCH").trim_start_matches('V').parse::<u32>().ok();
         if let Some((n, count)) = word.split_once('/') {
-            let numbers = n.parse().ok().zip(count.parse().ok()).filter(|(n, count)| n <= count);
+            let numbers = n.parse().ok().zip(count.parse().ok()).filter(|(n, count)| n <= count && *count <= PATCHES_MAX);
             self.number = numbers.or(self.number);
         } else if upper.contains('V') && version.is_some_and(|version| version > 0) {
             self.version = version.unwrap_or(1);
@@ -181,7 +186,12 @@ fn missing(all: &BTreeMap<(u32, u32, &str), BTreeMap<u32, &Mail>>, mails: usize)
     };
     let lacking: Vec<String> =
         (1..=*count).filter(|n| !found.contains_key(n)).map(|n| format!("{n}/{count}")).collect();
-    format!("v{version} is not whole: {} missing", lacking.join(", "))
+    let named = &lacking[..lacking.len().min(NAMED_MAX)];
+    let more = match lacking.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("v{version} is not whole: {}{more} missing", named.join(", "))
 }
 
 fn words(
@@ -275,6 +285,11 @@ mod tests {
     fn what_is_missing_of_a_series_is_named() {
         let error = chosen(&[mail("a", 1, "[RFC PATCHv2 3/3] c", None, DIFF)]).unwrap_err();
         assert_eq!(error, "v2 is not whole: 1/3, 2/3 missing");
+        let error = chosen(&[mail("a", 1, "[PATCH 2/10000] b", None, DIFF)]).unwrap_err();
+        assert!(error.starts_with("v1 is not whole: 1/10000, 3/10000"), "{error}");
+        assert!(error.ends_with(", 11/10000 and 9989 more missing"), "{error}");
+        let whole = chosen(&[mail("a", 1, "[PATCH 1/4000000000] x", None, DIFF)]).unwrap();
+        assert_eq!(whole.words, "v1, 1 patch", "no series is so long: the tag numbers nothing");
         let error = chosen(&[mail("a", 1, "hello", None, "no diff\n")]).unwrap_err();
         assert_eq!(error, "none of its 1 mail is a patch");
     }
