@@ -196,9 +196,10 @@ pub fn measure(
     let mut cells = Vec::new();
     if stages.stages.len() > 1 {
         let pairs = run_pairs(stages, &mut ready, matrix.seeds, until, means)?;
-        cells = ready.iter().zip(&pairs).map(|(ready, runs)| measured(stages, ready, runs, until.is_some())).collect();
+        let sampling = if until.is_some() { Sampling::UntilNarrow } else { Sampling::Fixed };
+        cells = ready.iter().zip(&pairs).map(|(ready, runs)| measured(stages, ready, runs, sampling)).collect();
         judge(cells.iter_mut().flat_map(|cell| &mut cell.rows).map(|judged| &mut judged.row.change));
-        attribute(stages, &ready, &pairs, &mut cells, means)?;
+        attribute(stages, &ready, &pairs, &mut cells, sampling, means)?;
         add_models(&ready, &mut cells, stages, matrix.draws, means)?;
     }
     Ok(Measurements { cells, seeds: matrix.seeds, draws: matrix.draws, ready })
@@ -354,11 +355,9 @@ fn more(ready: &Ready, runs: &Runs, until: &Until) -> Option<u64> {
 }
 
 /// The rows of a cell, each judged alone yet.
-fn measured(stages: &Stages, ready: &Ready, runs: &Runs, until: bool) -> Measured {
+fn measured(stages: &Stages, ready: &Ready, runs: &Runs, sampling: Sampling) -> Measured {
     let mut report: Report = ready.pair.report(&runs.seeds, &runs.sides);
-    if until {
-        report.sample_by(Sampling::UntilNarrow);
-    }
+    report.sample_by(sampling);
     let names = [0, ready.last].map(|stage| side_name(stages, stage));
     let of_pair = names.iter().zip(&runs.sides).flat_map(|(side, column)| failures(side, &runs.seeds, column));
     let failures: Vec<Failure> = runs.failed.iter().cloned().chain(of_pair).collect();
@@ -397,6 +396,7 @@ fn attribute(
     ready: &[Ready],
     pairs: &[Runs],
     cells: &mut [Measured],
+    sampling: Sampling,
     means: &Means,
 ) -> Result<(), ReviewError> {
     let mut columns: Vec<Vec<Vec<Result<RunReport, String>>>> = Vec::new();
@@ -432,7 +432,7 @@ fn attribute(
         if all.len() == cell.last + 1 {
             cell.hashes.iter_mut().zip(&all).for_each(|(of_stage, column)| *of_stage = hashes(column));
             for judged in cell.rows.iter_mut().filter(|judged| judged.row.change.starred()) {
-                judged.shares = shares(&judged.row, &all);
+                judged.shares = shares(&judged.row, &all, sampling);
             }
         }
     }
@@ -442,7 +442,7 @@ fn attribute(
 }
 
 /// The change of a row from stage to stage, over the seeds that all stages completed.
-fn shares(row: &Row, columns: &[&Vec<Result<RunReport, String>>]) -> Vec<Share> {
+fn shares(row: &Row, columns: &[&Vec<Result<RunReport, String>>], sampling: Sampling) -> Vec<Share> {
     let value = |run: &Result<RunReport, String>| {
         let run = run.as_ref().ok()?;
         run.metrics.iter().find(|value| value.metric.name == row.metric.name).map(|value| value.value)
@@ -454,8 +454,9 @@ fn shares(row: &Row, columns: &[&Vec<Result<RunReport, String>>]) -> Vec<Share> 
     let base = column(0);
     let mean = base.iter().sum::<f64>() / base.len().max(1) as f64;
     let sign = row.metric.better.sign();
+    let terms = Terms { sampling, ..Terms::of_metric(&row.metric) };
     let share = |stage: usize| {
-        let change = Change::new(&column(stage - 1), &column(stage), &Terms::of_metric(&row.metric));
+        let change = Change::new(&column(stage - 1), &column(stage), &terms);
         let pct = |diff: f64| (mean != 0.0).then(|| sign * diff / mean.abs() * 100.0);
         let ci95 = change.diff_ci95.and_then(|[lo, hi]| {
             let (a, b) = (pct(lo)?, pct(hi)?);
@@ -561,6 +562,19 @@ mod tests {
         assert_eq!([1, 2, 3].map(|stage| cell.reaches(stage)), [Some(false), Some(false), Some(true)]);
     }
 
+    /// Of one stage the share is the row: the same interval, under either kind of sampling.
+    #[test]
+    fn shares_are_judged_on_the_terms_of_their_row() {
+        let stages = Stages::of_features("fair:v5.9+asym-prev-first").unwrap();
+        let stop = Stop::default();
+        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        for until in [None, Some(Until::new(5.0, 16).unwrap())] {
+            let found = measure(&stages, &matrix("sched-pipe:loops=100"), until.as_ref(), &means).unwrap();
+            let judged = found.cells[0].rows.iter().find(|judged| !judged.shares.is_empty()).unwrap();
+            assert_eq!(judged.shares[0].change.diff_ci95, judged.row.change.diff_ci95);
+        }
+    }
+
     #[test]
     fn a_review_that_was_stopped_goes_on_and_a_finished_one_runs_nothing() {
         let dir = tempfile::tempdir().unwrap();
@@ -640,7 +654,7 @@ mod tests {
         let mut judged: Vec<Judged> = columns.iter().map(|c| Judged { row: row(c), shares: Vec::new() }).collect();
         judge(judged.iter_mut().map(|judged| &mut judged.row.change));
         for (judged, columns) in judged.iter_mut().zip(&columns).filter(|(judged, _)| judged.row.change.starred()) {
-            judged.shares = shares(&judged.row, &columns.iter().collect::<Vec<_>>());
+            judged.shares = shares(&judged.row, &columns.iter().collect::<Vec<_>>(), Sampling::Fixed);
         }
         judge(judged.iter_mut().flat_map(|judged| &mut judged.shares).map(|share| &mut share.change));
         let starred = judged.iter().enumerate().filter(|(_, judged)| judged.row.change.starred());
