@@ -359,7 +359,7 @@ fn idle(tree: &Path, patch: &Patch, before: &Changes, after: &Changes, last: &Ma
         return Some(Fate::NotCompiled(patch.files.clone()));
     }
     let is_same = |file: &&String| match (content(tree, before, file), content(tree, after, file)) {
-        (Some(old), Some(new)) => code::is_same(&old, &new),
+        (Some(old), Some(new)) => code::is_same(file, &old, &new),
         (old, new) => old == new,
     };
     files.iter().all(is_same).then_some(Fate::SameCode)
