@@ -44,6 +44,13 @@ pub enum Fate {
     DoesNotCompile(String),
 }
 
+impl Fate {
+    /// Whether the patch could not be tried.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Fate::DoesNotApply(_) | Fate::DoesNotCompile(_))
+    }
+}
+
 /// A scheduler of the series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stage {

@@ -106,10 +106,7 @@ impl Review {
 
     /// Whether a patch or a run failed.
     pub fn has_failures(&self) -> bool {
-        let failed = |member: &Member| {
-            matches!(member.fate, Fate::DoesNotApply(_)) || matches!(member.fate, Fate::DoesNotCompile(_))
-        };
-        self.stages.members.iter().any(failed) || self.measured.failures().next().is_some()
+        self.stages.members.iter().any(|member| member.fate.is_failure()) || self.measured.failures().next().is_some()
     }
 
     /// The title: that of the series, or what it is of.
@@ -121,10 +118,7 @@ impl Review {
     pub fn verdict(&self) -> String {
         let (worse, better) = (self.worse().len(), self.better().len());
         if self.stages.stages.len() < 2 {
-            return match self.stages.members.iter().all(|member| matches!(member.fate, Fate::SameCode)) {
-                true => "same code: nothing that runs differs, and nothing was run".into(),
-                false => "no patch changes what is compiled here: nothing was run".into(),
-            };
+            return not_run(&self.stages.members);
         }
         let cells = &self.measured.cells;
         if cells.iter().all(|cell| cell.identical) {
@@ -263,6 +257,18 @@ impl Review {
     }
 }
 
+/// Why a series has no stage.
+fn not_run(members: &[Member]) -> String {
+    let failed = members.iter().filter(|member| member.fate.is_failure()).count();
+    if failed > 0 {
+        return format!("{failed} of {} failed and none is left that changes code: nothing was run", plural(members.len(), "patch"));
+    }
+    match members.iter().all(|member| matches!(member.fate, Fate::SameCode)) {
+        true => "same code: nothing that runs differs, and nothing was run".into(),
+        false => "no patch changes what is compiled here: nothing was run".into(),
+    }
+}
+
 /// `-18.21 %`; a dash where there is none.
 pub(crate) fn percent(x: Option<f64>) -> String {
     fairground_lab::tables::percent(x)
@@ -276,4 +282,20 @@ pub(crate) fn range(ends: Option<[f64; 2]>) -> String {
 /// A metric's mean as tables show it.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     fairground_lab::stats::Summary::of(values).mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_nothing_was_run_tells_failures_from_patches_that_change_nothing() {
+        let member = |fate| Member { title: String::new(), id: String::new(), functions: Vec::new(), fate };
+        let idle = || member(Fate::NotCompiled(vec!["mm/slab.c".into()]));
+        assert!(not_run(&[]).starts_with("same code"));
+        assert!(not_run(&[member(Fate::SameCode)]).starts_with("same code"));
+        assert!(not_run(&[idle(), member(Fate::SameCode)]).starts_with("no patch changes what is compiled"));
+        let failed = [idle(), member(Fate::DoesNotApply("a: b".into())), member(Fate::DoesNotCompile("c".into()))];
+        assert!(not_run(&failed).starts_with("2 of 3 patches failed"), "{}", not_run(&failed));
+    }
 }
