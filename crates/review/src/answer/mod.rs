@@ -261,7 +261,10 @@ impl Review {
 fn not_run(members: &[Member]) -> String {
     let failed = members.iter().filter(|member| member.fate.is_failure()).count();
     if failed > 0 {
-        return format!("{failed} of {} failed and none is left that changes code: nothing was run", plural(members.len(), "patch"));
+        return format!(
+            "{failed} of {} failed and none is left that changes code: nothing was run",
+            plural(members.len(), "patch")
+        );
     }
     match members.iter().all(|member| matches!(member.fate, Fate::SameCode)) {
         true => "same code: nothing that runs differs, and nothing was run".into(),

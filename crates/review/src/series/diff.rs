@@ -236,12 +236,7 @@ impl Parser<'_> {
     }
 
     /// `---`, `+++` and the hunks. Paths are those of the header where there is one.
-    fn file(
-        &mut self,
-        old: Option<Option<String>>,
-        new: Option<Option<String>>,
-        is_copy: bool,
-    ) -> Result<(), BadDiff> {
+    fn file(&mut self, old: Option<Option<String>>, new: Option<Option<String>>, is_copy: bool) -> Result<(), BadDiff> {
         let path = |line: String| -> Result<Option<String>, BadDiff> {
             let name = line[4..].split('\t').next().unwrap_or_default().trim_end();
             if name == "/dev/null" {

@@ -1,6 +1,6 @@
 //! Patches from mails: a mailbox as the list's archive has it, or files of `git format-patch`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
 
@@ -95,8 +95,9 @@ impl Mail {
         !self.is_reply && self.has_diff() && self.number.is_none_or(|(n, _)| n > 0)
     }
 
-    fn is_cover(&self) -> bool {
-        !self.is_reply && self.number.is_some_and(|(n, _)| n == 0)
+    /// The words before a series.
+    pub fn is_cover(&self) -> bool {
+        !self.has_diff() && !self.is_reply && self.number.is_some_and(|(n, _)| n == 0)
     }
 
     fn series(&self) -> (u32, u32, &str) {
@@ -146,7 +147,8 @@ impl Tag {
         self.is_patch |= upper.contains("PATCH");
         let version = upper.trim_start_matches("PATCH").trim_start_matches('V').parse::<u32>().ok();
         if let Some((n, count)) = word.split_once('/') {
-            let numbers = n.parse().ok().zip(count.parse().ok()).filter(|(n, count)| n <= count && *count <= PATCHES_MAX);
+            let numbers =
+                n.parse().ok().zip(count.parse().ok()).filter(|(n, count)| n <= count && *count <= PATCHES_MAX);
             self.number = numbers.or(self.number);
         } else if upper.contains('V') && version.is_some_and(|version| version > 0) {
             self.version = version.unwrap_or(1);
@@ -158,7 +160,8 @@ impl Tag {
 ///
 /// # Errors
 /// What is missing.
-pub(super) fn choose(mails: Vec<Mail>) -> Result<Chosen, String> {
+pub(super) fn choose(mut mails: Vec<Mail>) -> Result<Chosen, String> {
+    part_without_ids(&mut mails);
     let patches = mails.iter().filter(|mail| mail.is_patch());
     if mails.iter().all(|mail| mail.is_patch() && mail.number.is_none() && mail.version == 1) && mails.len() > 1 {
         let words = format!("{} patches without numbers, in the order given", mails.len());
@@ -177,6 +180,21 @@ pub(super) fn choose(mails: Vec<Mail>) -> Result<Chosen, String> {
     let words = words(&all, key, &mails, cover.is_some());
     let title = cover.or(found.values().next().copied()).map(|mail| mail.title.clone());
     Ok(Chosen { mails: found.values().map(|mail| (*mail).clone()).collect(), title, words })
+}
+
+/// Gives the mails of `git format-patch --stdout`, which have no id, one root for each series: a number that was there begins
+/// another one of the same version and length.
+fn part_without_ids(mails: &mut [Mail]) {
+    let mut known: BTreeMap<(u32, u32), (usize, BTreeSet<u32>)> = BTreeMap::new();
+    for mail in mails.iter_mut().filter(|mail| mail.root.is_empty() && !mail.is_reply) {
+        let (number, count) = mail.number.unwrap_or((1, 1));
+        let (series, numbers) = known.entry((mail.version, count)).or_default();
+        if !numbers.insert(number) {
+            *series += 1;
+            *numbers = BTreeSet::from([number]);
+        }
+        mail.root = series.to_string();
+    }
 }
 
 fn missing(all: &BTreeMap<(u32, u32, &str), BTreeMap<u32, &Mail>>, mails: usize) -> String {
@@ -292,6 +310,17 @@ mod tests {
         assert_eq!(whole.words, "v1, 1 patch", "no series is so long: the tag numbers nothing");
         let error = chosen(&[mail("a", 1, "hello", None, "no diff\n")]).unwrap_err();
         assert_eq!(error, "none of its 1 mail is a patch");
+    }
+
+    #[test]
+    fn series_without_ids_are_told_apart_by_their_numbers() {
+        let bare = |tag: &str| format!("From 1 Mon Sep 17 00:00:00 2001\nSubject: [PATCH {tag}] {tag}\n\n{DIFF}\n");
+        let tags = ["1/2", "2/2", "1/2", "2/2"];
+        let mails: Vec<String> =
+            (1..).zip(tags).map(|(n, tag)| bare(tag).replace(&format!("] {tag}"), &format!("] {n}"))).collect();
+        let found = chosen(&mails).unwrap();
+        assert_eq!(titles(&found), ["3", "4"]);
+        assert_eq!(found.words, "v1, 2 patches; left out: v1 (2 patches)");
     }
 
     #[test]

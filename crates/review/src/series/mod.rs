@@ -173,46 +173,49 @@ impl Series {
         Ok(Series { title, base: Some(base), patches, source })
     }
 
+    /// Files are patches in the order given; of a file with several mails those of the series that [`mail::choose`] finds.
     fn of_files(files: &[PathBuf]) -> Result<Series, SeriesError> {
-        let unreadable = |path: &Path, cause: String| SeriesError::Read { path: path.into(), cause };
-        let mut contents = Vec::new();
+        let (mut patches, mut title, mut choices) = (Vec::new(), None, Vec::new());
         for path in files {
-            let size = fs::metadata(path).map_err(|e| unreadable(path, e.to_string()))?.len();
+            let unreadable = |cause: String| SeriesError::Read { path: path.into(), cause };
+            let size = fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.len();
             if size > LIMIT {
-                return Err(unreadable(path, format!("larger than {} MiB", LIMIT >> 20)));
+                return Err(unreadable(format!("larger than {} MiB", LIMIT >> 20)));
             }
-            let content = fs::read(path).map_err(|e| unreadable(path, e.to_string()))?;
-            let mails = mail::read(&content).map_err(|e| unreadable(path, e.to_string()))?;
-            contents.push((path, content, mails));
-        }
-        let names = files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-        if contents.iter().all(|(.., mails)| mails.is_some()) {
-            let mails = contents.into_iter().filter_map(|(.., mails)| mails).flatten().collect();
-            let path = files.first().cloned().unwrap_or_default();
-            let mailbox = |problem| SeriesError::Mailbox { path: path.clone(), problem };
-            let chosen = mail::choose(mails).map_err(mailbox)?;
-            let patch = |mail: &mail::Mail| of_text(&path, &mail.title, mail.body.as_bytes());
-            let patches = chosen.mails.iter().map(patch).collect::<Result<_, _>>()?;
-            let source = format!("{names}: {}", chosen.words);
-            // What `git format-patch --cover-letter` writes for its user to replace.
-            let title = chosen.title.filter(|title| title != "*** SUBJECT HERE ***");
-            return Ok(Series { title, base: None, patches, source });
-        }
-        let mut patches = Vec::new();
-        for (path, content, mails) in contents {
+            let content = fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+            let mut mails = mail::read(&content).map_err(|e| unreadable(e.to_string()))?;
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            match mails {
+            match mails.as_deref_mut() {
                 None => patches.push(of_text(path, &name, &content)?),
-                Some(mails) => {
-                    for mail in mails {
+                Some([mail]) if mail.is_cover() => {
+                    title = title.or(Some(mail.title.clone()));
+                    choices.push(format!("{name} is the cover letter"));
+                }
+                Some([mail]) => patches.push(of_text(path, &mail.title, mail.body.as_bytes())?),
+                Some(_) => {
+                    let mailbox = |problem| SeriesError::Mailbox { path: path.clone(), problem };
+                    let chosen = mail::choose(mails.unwrap_or_default()).map_err(mailbox)?;
+                    for mail in &chosen.mails {
                         patches.push(of_text(path, &mail.title, mail.body.as_bytes())?);
                     }
+                    title = title.or(chosen.title);
+                    choices.push(if files.len() > 1 { format!("of {name} {}", chosen.words) } else { chosen.words });
                 }
             }
         }
-        let title = patches.first().filter(|_| patches.len() == 1).map(|patch| patch.title.clone());
-        let source = format!("{names}: {} in the order given", plural(patches.len(), "patch"));
-        Ok(Series { title, base: None, patches, source })
+        if let Some(path) = files.first().filter(|_| patches.is_empty()) {
+            return Err(SeriesError::NoDiff { path: path.clone() });
+        }
+        // What `git format-patch --cover-letter` writes for its user to replace.
+        let title = title.filter(|title| title != "*** SUBJECT HERE ***");
+        let title = title.or(patches.first().filter(|_| patches.len() == 1).map(|patch: &Patch| patch.title.clone()));
+        if files.len() > 1 {
+            choices.insert(0, format!("{} in the order given", plural(patches.len(), "patch")));
+        } else if choices.is_empty() {
+            choices.push(plural(patches.len(), "patch"));
+        }
+        let names = files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+        Ok(Series { title, base: None, patches, source: format!("{names}: {}", choices.join("; ")) })
     }
 }
 
@@ -292,6 +295,41 @@ mod tests {
         let refused = series.patches[1].applied(dir.path(), &Changes::new()).unwrap_err();
         assert_eq!(refused, "k/f.c: hunk 1, at line 1: its lines are not there");
         assert_eq!(std::fs::read_to_string(dir.path().join("k/f.c")).unwrap(), "one\ntwo\n");
+    }
+
+    /// What `git format-patch` writes: a mail a file, none with an id.
+    #[test]
+    fn mails_in_files_of_their_own_are_taken_as_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, tag: &str, diff: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(
+                &path,
+                format!("From 1 Mon Sep 17 00:00:00 2001\nSubject: [PATCH {tag}] {name}\n\n{diff}\n"),
+            )
+            .unwrap();
+            path.display().to_string()
+        };
+        let cover = write("0000-cover.patch", "0/2", "words\n");
+        let (first, second) = (write("0001-a.patch", "1/2", DIFF), write("0002-b.patch", "2/2", NEXT));
+        let other = write("v2-0001-c.patch", "v2 1/1", DIFF);
+        let found = |words: &[&String]| {
+            let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+            let series = Series::find(dir.path(), &words).unwrap();
+            let ids = series.patches.iter().map(|patch| (patch.id.clone(), patch.title.clone())).collect::<Vec<_>>();
+            assert!(ids.iter().all(|(id, title)| id == title), "{ids:?}");
+            (ids.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), series.title, series.source)
+        };
+        let (ids, title, source) = found(&[&second]);
+        assert_eq!((ids, title.as_deref()), (vec!["0002-b.patch".to_owned()], Some("0002-b.patch")));
+        assert!(source.ends_with("0002-b.patch: 1 patch"), "{source}");
+        let (ids, title, source) = found(&[&cover, &other, &second, &first]);
+        assert_eq!(ids, ["v2-0001-c.patch", "0002-b.patch", "0001-a.patch"]);
+        assert_eq!(title.as_deref(), Some("0000-cover.patch"));
+        assert!(source.ends_with("3 patches in the order given; 0000-cover.patch is the cover letter"), "{source}");
+        let words = write("0003-words.patch", "3/3", "no diff\n");
+        let error = Series::find(dir.path(), &[first, words]).unwrap_err().to_string();
+        assert!(error.ends_with("0003-words.patch has no diff"), "{error}");
     }
 
     #[test]
