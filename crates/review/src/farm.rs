@@ -20,8 +20,8 @@ const LISTED: &str = "kernel/sched";
 /// Hex digits that name a tree.
 const DIGITS: usize = 10;
 
-/// A name for a tree with these changes, the same whenever both are.
-pub fn name(tree: &Path, changes: &Changes) -> String {
+/// A name for a tree with these changes, built with `others`, the same whenever all are.
+pub fn name(tree: &Path, changes: &Changes, others: &[Vec<u8>]) -> String {
     let mut hash = Xxh3::new();
     let mut add = |bytes: &[u8]| {
         hash.update(&(bytes.len() as u64).to_le_bytes());
@@ -33,6 +33,7 @@ pub fn name(tree: &Path, changes: &Changes) -> String {
         add(&[u8::from(content.is_some())]);
         add(content.as_deref().unwrap_or_default());
     }
+    others.iter().for_each(|other| add(other));
     format!("{:032x}", hash.digest128())[..DIGITS].to_owned()
 }
 
@@ -196,9 +197,11 @@ mod tests {
     #[test]
     fn a_name_is_of_content() {
         let (tree, one) = (Path::new("/t"), changes(&[("a", Some("1"))]));
-        assert_eq!(name(tree, &one), name(tree, &one.clone()));
+        let set = [b"CONFIG_HZ=250".to_vec()];
+        assert_eq!(name(tree, &one, &set), name(tree, &one.clone(), &set));
+        assert_ne!(name(tree, &one, &set), name(tree, &one, &[]));
         let others =
             [changes(&[("a", Some("2"))]), changes(&[("a", None)]), changes(&[("b", Some("1"))]), Changes::new()];
-        assert!(others.iter().all(|other| name(tree, other) != name(tree, &one)));
+        assert!(others.iter().all(|other| name(tree, other, &set) != name(tree, &one, &set)));
     }
 }

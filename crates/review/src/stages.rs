@@ -148,7 +148,7 @@ impl Stages {
         tell: &mut dyn FnMut(&str, Step),
     ) -> Result<Stages, StagesError> {
         let no_tree = |e: std::io::Error| StagesError::Tree { tree: tree.display().to_string(), cause: e.to_string() };
-        let tree = tree.canonicalize().map_err(no_tree)?;
+        let (typed, tree) = (tree, tree.canonicalize().map_err(no_tree)?);
         let kernels = Kernels::user()?;
         let farms = fairground_linux::build::user_cache()?.join("review");
         let mut built = 0;
@@ -160,7 +160,7 @@ impl Stages {
             built += 1;
             made(&kernels, &farms, &tree, changes, options, &mut |step| tell(&what, step))
         };
-        of_patches(&tree, series, &mut build)
+        of_patches(&tree, typed, series, &mut build)
     }
 
     /// The features of a scheduler's name, each in the place of a patch: `fair:v5.9+a+b` is a on v5.9, then b; and
@@ -265,6 +265,9 @@ fn between(base: &Features, test: &Features) -> Vec<String> {
     changes.into_iter().map(word).collect()
 }
 
+/// Hex digits of a kernel's key in its name.
+const KEY_DIGITS: usize = 12;
+
 /// Lays a patched tree out and builds it.
 fn made(
     kernels: &Kernels,
@@ -274,12 +277,15 @@ fn made(
     options: &BuildOptions,
     tell: &mut dyn FnMut(Step),
 ) -> Result<Made, String> {
-    let name = farm::name(tree, changes);
+    let config = options.config.as_ref().map(|path| std::fs::read(path).unwrap_or_default());
+    let others: Vec<Vec<u8>> =
+        options.set.iter().map(|set| set.clone().into_bytes()).chain([config.unwrap_or_default()]).collect();
+    let name = farm::name(tree, changes, &others);
     let dir = farms.join(&name);
     farm::lay_out(tree, changes, &dir)?;
     let request = Request {
         tree: dir.clone(),
-        name: Some(format!("review-{name}")),
+        name: Some(format!("review-work-{name}")),
         config: options.config.clone(),
         set: options.set.clone(),
         debug: false,
@@ -288,6 +294,10 @@ fn made(
     // Files are named as in the tree, not as in the farm.
     let in_tree = |error: BuildError| error.to_string().replace(&format!("{}/", dir.display()), "");
     let kernel = kernels.build(&request, tell).map_err(in_tree)?.kernel;
+    // By all that went in, wherever the tree lies: what an answer names is never built anew with other content, and a later
+    // version of the series finds the runs of its base.
+    let kept = format!("review-{}", kernel.record.key.get(..KEY_DIGITS).unwrap_or(&kernel.record.key));
+    let kernel = kernels.keep_as(&kernel, &kept).map_err(in_tree)?;
     let mut warnings: Vec<String> = kernel.warnings();
     warnings
         .extend(kernel.record.not_observable.iter().map(|name| format!("{name}() cannot be observed in this tree")));
@@ -298,14 +308,15 @@ fn made(
     Ok(Made { sched, code, compiles: Box::new(move |path| kernel.compiles(path)), warnings })
 }
 
-fn of_patches(tree: &Path, series: &Series, build: Build) -> Result<Stages, StagesError> {
+/// `typed`: the tree as the answer names it.
+fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Result<Stages, StagesError> {
     let mut before = match (&series.base, Git::at(tree)) {
         (Some(base), Some(git)) => git.changes(base)?,
         _ => Changes::new(),
     };
     let base = match (&series.base, Git::at(tree)) {
-        (Some(base), Some(git)) => format!("commit {} of {}", git.short(base)?, tree.display()),
-        _ => tree.display().to_string(),
+        (Some(base), Some(git)) => format!("commit {} of {}", git.short(base)?, typed.display()),
+        _ => typed.display().to_string(),
     };
     let mut last = build(&before).map_err(StagesError::Base)?;
     let mut stages = Stages {
@@ -465,7 +476,8 @@ mod tests {
             replace("k/f.c", "bad", "good"),
             replace("k/f.c", "good", "better"),
         ]);
-        let stages = of_patches(tree.path(), &series, &mut fake(tree.path())).unwrap();
+        let stages = of_patches(tree.path(), Path::new("linux"), &series, &mut fake(tree.path())).unwrap();
+        assert_eq!(stages.base, "linux");
         let fates: Vec<&Fate> = stages.members.iter().map(|member| &member.fate).collect();
         let expected = [
             &Fate::NotCompiled(vec!["note.txt".into()]),
@@ -486,7 +498,8 @@ mod tests {
     fn a_base_that_does_not_build_is_an_error() {
         let tree = tree();
         std::fs::write(tree.path().join("k/f.c"), "bad\n").unwrap();
-        let error = of_patches(tree.path(), &series(&[replace("k/f.c", "bad", "good")]), &mut fake(tree.path()));
+        let series = series(&[replace("k/f.c", "bad", "good")]);
+        let error = of_patches(tree.path(), tree.path(), &series, &mut fake(tree.path()));
         assert_eq!(error.unwrap_err().to_string(), "the base does not build: k/f.c:1: error: bad");
     }
 

@@ -248,6 +248,21 @@ impl Kernels {
         Ok(self.list()?.into_iter().flatten().any(is))
     }
 
+    /// Gives a kernel another name as well, whose library no later build of the first one replaces. A kernel of this name that
+    /// was made of the same is left as it is.
+    ///
+    /// # Errors
+    /// If the name cannot be one, or a file cannot be written.
+    pub fn keep_as(&self, kernel: &BuiltKernel, name: &str) -> Result<BuiltKernel, BuildError> {
+        check_name(name)?;
+        let held = self.hold(name, &mut || {})?;
+        let is_there = |kept: BuiltKernel| kept.record.library_hash == kernel.record.library_hash;
+        if !self.open(name).is_ok_and(is_there) {
+            held.publish(&kernel.library, &kernel.record)?;
+        }
+        self.open(name)
+    }
+
     /// The kernel of just this name.
     pub(super) fn open(&self, name: &str) -> Result<BuiltKernel, BuildError> {
         let damaged = |problem: String| BuildError::Damaged { name: name.into(), problem };
@@ -459,6 +474,19 @@ mod tests {
         let error = cache.kernels.find("mine").unwrap_err().to_string();
         assert!(error.ends_with(".so is not what was built"), "{error}");
         assert!(!cache.kernels.have_built(b"other code").unwrap());
+    }
+
+    #[test]
+    fn a_kernel_that_is_kept_stays_when_the_first_is_built_again() {
+        let cache = fake::cache(&["mine"]);
+        let mine = cache.kernels.find("mine").unwrap();
+        let kept = cache.kernels.keep_as(&mine, "kept").unwrap();
+        assert_eq!((kept.name.as_str(), kept.record.code_hash), ("kept", mine.record.code_hash.clone()));
+        fs::write(&mine.library, "another build").unwrap();
+        let before = fs::metadata(&kept.library).unwrap().modified().unwrap();
+        let again = cache.kernels.keep_as(&mine, "kept").unwrap();
+        assert_eq!(fs::metadata(&again.library).unwrap().modified().unwrap(), before);
+        assert!(cache.kernels.keep_as(&mine, "../kept").is_err());
     }
 
     #[test]
