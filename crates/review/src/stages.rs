@@ -3,6 +3,7 @@
 //! A *stage* is a scheduler that differs from the one before it by one patch, or by several where the first of them do not
 //! compile without the last. The base is stage 0. What changes between two stages is due to the patches of the second.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fairground_fair::{feature_diff, Features};
@@ -95,6 +96,15 @@ pub enum StagesError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Series(#[from] SeriesError),
+    /// The tree is not what it was as the base was built.
+    #[error("{file} was edited while the series was built: what the edit does would be told as a patch's doing")]
+    #[diagnostic(help(
+        "run the review again when the tree stays as it is; a range of commits needs its files as well"
+    ))]
+    Edited {
+        /// The file, relative to the tree.
+        file: String,
+    },
     /// A feature is unknown.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -118,6 +128,8 @@ pub(crate) struct Made {
     sched: String,
     /// Hash of what comes out.
     code: String,
+    /// Hashes of what went in, by path.
+    inputs: BTreeMap<String, String>,
     /// Whether a file went in.
     compiles: Box<dyn Fn(&str) -> bool>,
     warnings: Vec<String>,
@@ -305,7 +317,8 @@ fn made(
     warnings.extend(stubbed.map(|stub| format!("{} is not there: a run ends that calls it", stub.symbol)));
     let code = kernel.code_hash().to_owned();
     let sched = format!("linux:{}", kernel.name);
-    Ok(Made { sched, code, compiles: Box::new(move |path| kernel.compiles(path)), warnings })
+    let inputs = kernel.inputs().map(|(path, hash)| (path.to_owned(), hash.to_owned())).collect();
+    Ok(Made { sched, code, inputs, compiles: Box::new(move |path| kernel.compiles(path)), warnings })
 }
 
 /// `typed`: the tree as the answer names it.
@@ -314,11 +327,25 @@ fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Resul
         (Some(base), Some(git)) => git.changes(base)?,
         _ => Changes::new(),
     };
+    // What patches change is read once: an edit meanwhile cannot become theirs.
+    let named: BTreeSet<&String> = series.patches.iter().flat_map(|patch| &patch.files).collect();
+    if series.base.is_none() {
+        before.extend(named.iter().map(|file| ((*file).clone(), content(tree, &Changes::new(), file))));
+    }
     let base = match (&series.base, Git::at(tree)) {
         (Some(base), Some(git)) => format!("commit {} of {}", git.short(base)?, typed.display()),
         _ => typed.display().to_string(),
     };
     let mut last = build(&before).map_err(StagesError::Base)?;
+    let inputs = last.inputs.clone();
+    let mut edited = None;
+    let mut build = |changes: &Changes| {
+        let made = build(changes)?;
+        let is_edited =
+            |file: &&String| !named.contains(file) && inputs.get(*file).is_some_and(|old| *old != made.inputs[*file]);
+        edited = edited.take().or(made.inputs.keys().find(is_edited).cloned());
+        Ok::<Made, String>(made)
+    };
     let mut stages = Stages {
         title: series.title.clone(),
         source: series.source.clone(),
@@ -359,6 +386,9 @@ fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Resul
             functions: patch.functions.clone(),
             fate,
         });
+    }
+    if let Some(file) = edited {
+        return Err(StagesError::Edited { file });
     }
     let new: Vec<String> =
         last.warnings.iter().filter(|warning| !stages.not_judged.contains(warning)).cloned().collect();
@@ -460,7 +490,10 @@ mod tests {
             }
             let compiles = Box::new(|path: &str| path.starts_with("k/"));
             let code = text.replace(" /* 1 */", "").replace("alike", "two");
-            Ok(Made { sched: format!("linux:{}", text.trim().replace('\n', "-")), code, compiles, warnings: vec![] })
+            let sched = format!("linux:{}", text.trim().replace('\n', "-"));
+            let inputs =
+                ["k/f.c", "k/h.h"].map(|path| (path.to_owned(), format!("{:?}", content(tree, changes, path))));
+            Ok(Made { sched, code, inputs: inputs.into(), compiles, warnings: vec![] })
         }
     }
 
@@ -492,6 +525,29 @@ mod tests {
         let patches: Vec<Vec<usize>> = stages.stages.iter().map(|stage| stage.patches.clone()).collect();
         assert_eq!(patches, [vec![], vec![5, 6], vec![7]]);
         assert_eq!(stages.stages[2].sched, "linux:one /* 1 */-alike-better");
+    }
+
+    #[test]
+    fn an_edit_of_the_tree_during_the_builds_is_no_patchs_doing() {
+        let tree = tree();
+        let series = series(&[replace("k/f.c", "one", "1"), replace("k/f.c", "two", "2")]);
+        let built = |edited: &'static str| {
+            let mut builds = 0;
+            let mut build = fake(tree.path());
+            of_patches(tree.path(), tree.path(), &series, &mut |changes| {
+                builds += 1;
+                if builds == 2 {
+                    std::fs::write(tree.path().join(edited), "edited\n").unwrap();
+                }
+                build(changes)
+            })
+        };
+        // A file that patches change has been read before.
+        let stages = built("k/f.c").unwrap();
+        assert_eq!(stages.stages.last().unwrap().sched, "linux:1-2-three");
+        std::fs::write(tree.path().join("k/f.c"), "one\ntwo\nthree\n").unwrap();
+        let error = built("k/h.h").unwrap_err();
+        assert!(error.to_string().starts_with("k/h.h was edited while"), "{error}");
     }
 
     #[test]

@@ -65,6 +65,12 @@ impl BuiltKernel {
         self.record.inputs.iter().any(|input| input.path == path)
     }
 
+    /// The files that went into the library: path in the tree, and hash of the content, hex; empty if the file was changed while
+    /// the build ran.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.record.inputs.iter().map(|input| (input.path.as_str(), input.hash.as_str()))
+    }
+
     /// Hash of what of the library is loaded, hex: equal hashes, equal code, whatever the names of what is static and the lines.
     pub fn code_hash(&self) -> &str {
         match self.record.code_hash.as_str() {
