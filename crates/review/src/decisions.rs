@@ -1,12 +1,12 @@
 //! Which decisions a series changes: on each machine one run of before and after, and where they part.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Seek};
+use std::io::BufReader;
 use std::path::Path;
 
 use fairground_lab::explain::Differing;
 use fairground_lab::stats::Verdict;
-use fairground_run::experiment::{Experiment, Outputs, Trace, TraceFormat, TraceHead};
+use fairground_run::experiment::{Experiment, Outputs, Stop, Trace, TraceFormat, TraceHead};
 use fairground_run::run_config;
 use fairground_trace::dat;
 use serde::Serialize;
@@ -54,8 +54,9 @@ pub struct Explained {
     pub scheds: [String; 2],
     /// Where they part, or why that is not known.
     pub parted: Result<Parted, String>,
-    /// Traces of before and after, if they were written, relative to the answer: text, Perfetto, trace.dat.
-    pub traces: Option<[[String; 3]; 2]>,
+    /// Traces of before and after, relative to the answer: text, Perfetto, trace.dat; or why they could not be written. `None`: they
+    /// were not asked for.
+    pub traces: Option<Result<[[String; 3]; 2], String>>,
 }
 
 impl Explained {
@@ -100,10 +101,7 @@ pub fn explain(stages: &Stages, measured: &Measurements, means: &Means, dir: Opt
         let scheds = [before, after].map(|stage| stages.stages[stage].sched.clone());
         let mut one = of_pair(experiments, &measured.cells[at].cell, [before, after], scheds, seed, means);
         if let Some(dir) = dir {
-            match traces(&one, experiments, dir) {
-                Ok(traces) => one.traces = Some(traces),
-                Err(problem) => one.parted = one.parted.and(Err(problem)),
-            }
+            one.traces = Some(traces(&one, experiments, means.stop, dir));
         }
         explained.push(one);
     }
@@ -195,7 +193,12 @@ fn part(
 }
 
 /// Writes the traces of both runs below `dir`. Returns their names.
-fn traces(explained: &Explained, experiments: [&Experiment; 2], dir: &Path) -> Result<[[String; 3]; 2], String> {
+fn traces(
+    explained: &Explained,
+    experiments: [&Experiment; 2],
+    stop: &Stop,
+    dir: &Path,
+) -> Result<[[String; 3]; 2], String> {
     let folder = dir.join("traces");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot create {}: {e}", folder.display()))?;
     let Explained { cell, scheds, seed, .. } = explained;
@@ -204,33 +207,103 @@ fn traces(explained: &Explained, experiments: [&Experiment; 2], dir: &Path) -> R
     let mut names: Vec<[String; 3]> = Vec::new();
     for (side, word) in ["before", "after"].into_iter().enumerate() {
         let name = |end: &str| format!("traces/{plain}-{word}.{end}");
-        let of_side = [name("txt"), name("perfetto-trace"), name("dat")];
-        for (name, format) in of_side.iter().zip([TraceFormat::Text, TraceFormat::Perfetto]) {
-            let path = dir.join(name);
-            let fail = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
-            let file = File::create(&path).map_err(fail)?;
+        let files = [name("txt"), name("perfetto-trace"), name("dat")];
+        for (name, format) in files.iter().zip([TraceFormat::Text, TraceFormat::Perfetto]) {
             let head = head(cell, experiments[side], &scheds[side], *seed, format);
-            let outputs = Outputs { trace: Some(Trace { head, file }), logs: None };
-            experiments[side].write(0, *seed, outputs, Default::default()).trace.map_err(fail)?;
+            write_whole(&dir.join(name), |file| {
+                let outputs = Outputs { trace: Some(Trace { head, file }), logs: None };
+                let ran = experiments[side].write(0, *seed, outputs, stop.into());
+                ran.outcome.map_err(|e| e.to_string())?;
+                ran.trace.map_err(|e| e.to_string())
+            })?;
         }
-        to_dat(dir, &of_side, experiments[side].machine.nr_cpus())?;
-        names.push(of_side);
+        to_dat(dir, &files, experiments[side].machine.nr_cpus())?;
+        names.push(files);
     }
     names.try_into().map_err(|_| "two sides have two traces".into())
 }
 
+/// A file that is there whole or not at all.
+fn write_whole(path: &Path, write: impl FnOnce(File) -> Result<(), String>) -> Result<(), String> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = Path::new(&part);
+    let fail = |e: std::io::Error| e.to_string();
+    let written = File::create(part).map_err(fail).and_then(write).and_then(|()| fs::rename(part, path).map_err(fail));
+    written.map_err(|cause| {
+        // That it could not be written matters more than that its beginning cannot be removed.
+        let _ = fs::remove_file(part);
+        format!("cannot write {}: {cause}", path.display())
+    })
+}
+
 /// Makes a trace.dat of the text of a trace.
 fn to_dat(dir: &Path, [text, _, to]: &[String; 3], nr_cpus: usize) -> Result<(), String> {
-    let to = dir.join(to);
-    let fail = |e: std::io::Error| format!("cannot write {}: {e}", to.display());
-    let mut text = File::open(dir.join(text)).map_err(fail)?;
-    text.rewind().map_err(fail)?;
-    // Its pages are kept in a file without a name.
-    let pages_path = to.with_extension("pages");
-    let pages = File::options().read(true).write(true).create(true).truncate(true).open(&pages_path).map_err(fail)?;
-    fs::remove_file(&pages_path).map_err(fail)?;
-    let out = File::create(&to).map_err(fail)?;
-    dat::write(BufReader::new(text), nr_cpus, &pages, out)
-        .map_err(|e| format!("cannot write {}: {e}", to.display()))?;
-    Ok(())
+    let (text, to) = (dir.join(text), dir.join(to));
+    write_whole(&to, |out| {
+        let fail = |e: std::io::Error| e.to_string();
+        let text = File::open(&text).map_err(fail)?;
+        // Its pages are kept in a file without a name.
+        let pages_path = to.with_extension("pages");
+        let pages =
+            File::options().read(true).write(true).create(true).truncate(true).open(&pages_path).map_err(fail)?;
+        fs::remove_file(&pages_path).map_err(fail)?;
+        dat::write(BufReader::new(text), nr_cpus, &pages, out).map(drop).map_err(|e| e.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use fairground_run::worker::Workers;
+
+    use super::*;
+    use crate::matrix::Matrix;
+    use crate::measure::measure;
+
+    /// Names below a directory, sorted.
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).into_iter().flatten();
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn traces_are_written_whole_or_not_at_all_and_decisions_stay() {
+        let stages = Stages::of_features("fair:v5.9+asym-prev-first").unwrap();
+        let stop = Stop::default();
+        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let cell = Cell {
+            machine: "hikey960".into(),
+            workload: "sched-pipe:loops=20".into(),
+            config: Default::default(),
+            options: Vec::new(),
+            metrics: None,
+        };
+        let matrix = Matrix { name: "test".into(), seeds: 2, draws: 0, cells: vec![cell] };
+        let measured = measure(&stages, &matrix, None, &means).unwrap();
+
+        let dir = tempfile::tempdir().unwrap();
+        let found = explain(&stages, &measured, &means, Some(dir.path()));
+        assert!(found[0].parted.is_ok() && found[0].traces.as_ref().unwrap().is_ok(), "{:?}", found[0].traces);
+        let ends =
+            ["after.dat", "after.perfetto-trace", "after.txt", "before.dat", "before.perfetto-trace", "before.txt"];
+        assert_eq!(names(&dir.path().join("traces")), ends.map(|end| format!("hikey960-{end}")));
+
+        // A directory in the place of a trace: it cannot be written, and what decisions changed is known all the same.
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("traces/hikey960-before.txt/in-the-way")).unwrap();
+        let found = explain(&stages, &measured, &means, Some(dir.path()));
+        let problem = found[0].traces.as_ref().unwrap().as_ref().unwrap_err();
+        assert!(problem.contains("hikey960-before.txt") && found[0].parted.is_ok(), "{problem}");
+        assert_eq!(names(&dir.path().join("traces")), ["hikey960-before.txt"]);
+
+        let dir = tempfile::tempdir().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        let experiments = [0, 1].map(|stage| &*measured.ready[0].stages[stage]);
+        assert!(traces(&found[0], experiments, &stop, dir.path()).is_err());
+        assert_eq!(names(&dir.path().join("traces")), [""; 0]);
+    }
 }

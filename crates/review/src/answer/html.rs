@@ -134,7 +134,10 @@ fn machine(body: &mut String, review: &Review, explained: &Explained) {
                 writeln!(body, "<details><summary>all of it</summary>\n<pre>{}</pre></details>", escaped(&parted.text));
         }
     }
-    if let Some(traces) = &explained.traces {
+    if let Some(Err(problem)) = &explained.traces {
+        let _ = writeln!(body, "<p>no traces: {}</p>", escaped(problem));
+    }
+    if let Some(Ok(traces)) = &explained.traces {
         body.push_str("<p>Traces:");
         for (word, [text, perfetto, dat]) in ["before", "after"].into_iter().zip(traces) {
             let _ = write!(

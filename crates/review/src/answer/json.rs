@@ -96,6 +96,7 @@ fn of_explained(explained: &Explained) -> Value {
         "parted": explained.parted.as_ref().ok(),
         "problem": explained.parted.as_ref().err(),
         "commands": explained.commands(),
-        "traces": explained.traces,
+        "traces": explained.traces.as_ref().and_then(|traces| traces.as_ref().ok()),
+        "traces_problem": explained.traces.as_ref().and_then(|traces| traces.as_ref().err()),
     })
 }

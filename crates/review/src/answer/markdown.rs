@@ -45,6 +45,9 @@ pub fn markdown(review: &Review) -> String {
             escaped(&names[1]),
             escaped(&names[0])
         );
+        if let Some(Err(problem)) = &explained.traces {
+            let _ = writeln!(out, "no traces: {}\n", escaped(problem));
+        }
         match &explained.parted {
             Err(problem) => _ = writeln!(out, "not known: {}", escaped(problem)),
             Ok(parted) => {

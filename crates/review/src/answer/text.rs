@@ -257,6 +257,9 @@ fn machine(out: &mut Out, review: &Review, explained: &Explained) {
             }
         }
     }
+    if let Some(Err(problem)) = &explained.traces {
+        out.wrapped("", &format!("no traces: {problem}"));
+    }
     out.blank();
     explained.commands().iter().for_each(|command| out.command(command));
 }
