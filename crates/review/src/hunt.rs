@@ -7,8 +7,9 @@
 //!
 //! The search sees two seeds and reports the smaller change of both. What it finds is a maximum over many noisy values, so it is
 //! *confirmed* on seeds that were not searched, all findings judged together. A confirmed one is *shrunk*: option by option
-//! towards the smallest value, and off its draw, as long as it stays better or worse and keeps half of its size. Then it is saved as
-//! a machine file and a matrix of one cell.
+//! towards the smallest value, and off its draw, as long as it stays better or worse and keeps half of its size. The smallest is
+//! confirmed once more on seeds of its own; if it does not hold, the point that was found stays. Then it is saved as a machine file
+//! and a matrix of one cell.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,6 +40,8 @@ const SEARCHED: [u64; 2] = [1, 2];
 /// Seeds of the confirmation, and of shrinking: none of them is searched.
 const CONFIRMED: std::ops::RangeInclusive<u64> = 101..=116;
 const SHRUNK: std::ops::RangeInclusive<u64> = 201..=208;
+/// Seeds of the smallest point alone: shrinking selects among many on its own.
+const REPEATED: std::ops::RangeInclusive<u64> = 301..=316;
 /// Fields that stay to the end, for each side.
 const FIELDS_MIN: usize = 4;
 /// Findings that are confirmed, for each side.
@@ -259,6 +262,7 @@ type Objective<'a> = Box<dyn FnMut(&DVector<f64>) -> f64 + Send + 'a>;
 
 /// One machine and family, searched to one side.
 struct Field<'a> {
+    ground: &'a Ground<'a>,
     machine: String,
     draw: u64,
     family: usize,
@@ -362,12 +366,7 @@ pub fn hunt(stages: &Stages, machines: &[&str], time: Duration, means: &Means) -
     let mut fields = fields(&ground, machines);
     let all = fields.len();
     let is_over = |part: f64| begin.elapsed() >= time.mul_f64(part) || means.stop.load(Ordering::Relaxed);
-    while !is_over(SEARCH_PART) && !fields.is_empty() {
-        round(&mut fields, means.jobs, &|| is_over(SEARCH_PART));
-        if !is_over(SEARCH_PART) {
-            cull(&mut fields);
-        }
-    }
+    search(&mut fields, means.jobs, &|| is_over(SEARCH_PART));
     let mut findings = confirm(&ground, &fields)?;
     for finding in findings.iter_mut().filter(|(_, finding)| finding.is_confirmed()) {
         if is_over(1.0) {
@@ -382,7 +381,7 @@ pub fn hunt(stages: &Stages, machines: &[&str], time: Duration, means: &Means) -
     Ok(Hunt { points, fields: all, findings, failures })
 }
 
-fn fields<'a>(ground: &'a Ground, machines: &[&str]) -> Vec<Field<'a>> {
+fn fields<'a>(ground: &'a Ground<'a>, machines: &[&str]) -> Vec<Field<'a>> {
     let mut fields = Vec::new();
     for draw in 0..DRAWS {
         for machine in machines {
@@ -395,7 +394,7 @@ fn fields<'a>(ground: &'a Ground, machines: &[&str]) -> Vec<Field<'a>> {
                     let Ok(search) = options.build(objective(ground, machine.clone(), draw, family, side)) else {
                         continue;
                     };
-                    fields.push(Field { machine, draw, family, side, best: None, search, is_done: false });
+                    fields.push(Field { ground, machine, draw, family, side, best: None, search, is_done: false });
                 }
             }
         }
@@ -410,6 +409,16 @@ fn objective<'a>(ground: &'a Ground, machine: String, draw: u64, family: usize, 
         let point = Point::at(&machine, draw, family, coordinates.as_slice());
         -side * ground.search(&point) + outside
     })
+}
+
+/// Rounds until the time is over or all searches have ended by themselves, which they do when they have converged.
+fn search(fields: &mut Vec<Field>, jobs: usize, is_over: &(dyn Fn() -> bool + Sync)) {
+    while !is_over() && fields.iter().any(|field| !field.is_done) {
+        round(fields, jobs, is_over);
+        if !is_over() {
+            cull(fields);
+        }
+    }
 }
 
 /// A generation of each field, on a number of threads.
@@ -431,8 +440,10 @@ fn generation(field: &mut Field) {
     field.is_done |= field.search.next().is_some();
     let Some(best) = field.search.overall_best_individual() else { return };
     let point = Point::at(&field.machine, field.draw, field.family, best.point.as_slice());
-    let pct = -field.side * best.value;
-    if pct * field.side > 0.0 {
+    // Its value has how far the coordinates are outside; the change of the point itself is known.
+    let pct = field.ground.search(&point);
+    let size = field.best.as_ref().map_or(0.0, |(pct, _)| pct * field.side);
+    if pct * field.side > size {
         field.best = Some((pct, point));
     }
 }
@@ -485,30 +496,50 @@ fn finding(point: &Point, searched_pct: f64, measured: &Measured) -> Finding {
     }
 }
 
-/// Takes the point smaller, option by option, as long as the change is there with at least half of its size.
+/// Takes the point smaller, as long as the change is there with at least half of its size, and confirms the last one.
 fn shrink(
     ground: &Ground,
     (point, finding): &mut (Point, Finding),
     is_over: &dyn Fn() -> bool,
 ) -> Result<(), ReviewError> {
-    let seeds: Vec<u64> = SHRUNK.collect();
     let wanted = finding.confirmed;
+    let holds = |point: &Point, seeds: &[u64]| -> Result<Option<Change>, ReviewError> {
+        let Some(measured) = ground.run(point, seeds, ground.means.jobs)? else { return Ok(None) };
+        let change = Change::new(&measured.base, &measured.test, &Terms::of_metric(&measured.metric));
+        let half = wanted.improvement_pct.map_or(0.0, f64::abs) / 2.0;
+        let is_large = change.improvement_pct.is_some_and(|pct| pct.abs() >= half);
+        Ok(Some(change).filter(|change| change.verdict == wanted.verdict && is_large))
+    };
+    let seeds: Vec<u64> = SHRUNK.collect();
+    let smallest = descend(point, &mut |smaller| Ok(holds(smaller, &seeds)?.is_some()), is_over)?;
+    if smallest != *point {
+        let seeds: Vec<u64> = REPEATED.collect();
+        if let Some(change) = holds(&smallest, &seeds)? {
+            (finding.smallest, finding.shrunk) = (smallest.cell(), Some(change));
+            *point = smallest;
+        }
+    }
+    Ok(())
+}
+
+/// The last of ever smaller points, option by option, each of which `holds`.
+fn descend(
+    point: &Point,
+    holds: &mut dyn FnMut(&Point) -> Result<bool, ReviewError>,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Point, ReviewError> {
+    let mut point = point.clone();
     'smaller: loop {
         for smaller in point.smaller() {
             if is_over() {
-                return Ok(());
+                return Ok(point);
             }
-            let Some(measured) = ground.run(&smaller, &seeds, ground.means.jobs)? else { continue };
-            let change = Change::new(&measured.base, &measured.test, &Terms::of_metric(&measured.metric));
-            let half = wanted.improvement_pct.map_or(0.0, f64::abs) / 2.0;
-            let is_large = change.improvement_pct.is_some_and(|pct| pct.abs() >= half);
-            if change.verdict == wanted.verdict && is_large {
-                (finding.smallest, finding.shrunk) = (smaller.cell(), Some(change));
-                *point = smaller;
+            if holds(&smaller)? {
+                point = smaller;
                 continue 'smaller;
             }
         }
-        return Ok(());
+        return Ok(point);
     }
 }
 
@@ -632,6 +663,36 @@ mod tests {
         assert_eq!(Point::at("m", 0, 3, &[0.5, 0.0, 1.0]).workload(), "fork-burst:bursts=10,children=8,work=20,gap=50");
     }
 
+    #[test]
+    fn a_point_is_shrunk_as_long_as_it_holds() {
+        let point = Point::at("rpi5", 2, 3, &[1.0, 1.0, 1.0]);
+        let needs = |point: &Point| Ok(point.values[0] >= 30.0);
+        let smallest = descend(&point, &mut |point| needs(point), &|| false).unwrap();
+        assert_eq!((smallest.draw, &smallest.values[1..]), (0, [20.0, 1.0].as_slice()));
+        assert!((30.0..40.0).contains(&smallest.values[0]), "{smallest:?}");
+        assert_eq!(descend(&point, &mut |point| needs(point), &|| true).unwrap(), point);
+    }
+
+    /// No point has a change: every search converges at once, long before the time is over.
+    #[test]
+    fn a_hunt_ends_when_all_searches_have_converged() {
+        let stop = Stop::default();
+        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let hackbench = FAMILIES.iter().position(|family| family.name == "hackbench").unwrap();
+        let point = |groups: u32| Point { values: vec![groups.into()], ..Point::at("rpi5", 0, hackbench, &[0.0]) };
+        let known = (1..=8).map(|groups| (point(groups).cell().name(), None)).collect();
+        let scheds = ["fair:v5.9", "fair:v5.9"].map(str::to_owned);
+        let ground = Ground { scheds, means: &means, known: Mutex::new(known), failures: Mutex::default() };
+        let mut fields = fields(&ground, &["rpi5"]);
+        fields.retain(|field| field.draw == 0 && field.family == hackbench);
+        search(&mut fields, 2, &|| false);
+        assert!(fields.iter().all(|field| field.is_done && field.best.is_none()));
+        assert!(
+            ground.failures.lock().unwrap().is_empty() && ground.known.lock().unwrap().len() == 8,
+            "nothing was run"
+        );
+    }
+
     /// On hikey960 `asym-prev-first` makes the wakeups of pairs cheaper, and nothing else differs.
     #[test]
     fn a_change_is_found_confirmed_shrunk_and_repeated_by_its_files() {
@@ -646,6 +707,14 @@ mod tests {
             .retain(|field| field.draw == 0 && ["server", "oltp", "hackbench"].contains(&FAMILIES[field.family].name));
         round(&mut fields, 2, &|| false);
         assert!(ground.known.lock().unwrap().len() > 10);
+        for (pct, point) in fields.iter().filter_map(|field| field.best.as_ref()) {
+            assert_eq!(
+                *pct,
+                ground.search(point),
+                "{}: the change of the point, not of coordinates outside",
+                point.workload()
+            );
+        }
         let mut findings = confirm(&ground, &fields).unwrap();
         let found =
             findings.iter_mut().find(|(_, finding)| finding.is_confirmed() && finding.searched_pct > 0.0).unwrap();
