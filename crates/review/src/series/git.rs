@@ -28,6 +28,8 @@ impl<'a> Git<'a> {
             .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
             .args(words)
             .env("GIT_OPTIONAL_LOCKS", "0")
+            // A partial clone would ask its server for what it lacks.
+            .env("GIT_NO_LAZY_FETCH", "1")
             .env_remove("GIT_DIR")
             .env_remove("GIT_INDEX_FILE")
             .env_remove("GIT_WORK_TREE")
@@ -68,27 +70,29 @@ impl<'a> Git<'a> {
         }
         let base = match base {
             Some(base) => base,
-            // An empty range begins where it ends.
+            // An empty range begins where it ends: `REV..` is `REV..HEAD`.
             None => {
-                self.line(&["rev-parse", "--verify", "--end-of-options", full.rsplit("..").next().unwrap_or("HEAD")])?
+                let end = full.rsplit("..").next().filter(|end| !end.is_empty()).unwrap_or("HEAD");
+                self.line(&["rev-parse", "--verify", "--end-of-options", end])?
             }
         };
         Ok((base, patches))
     }
 
     fn patch(&self, commit: String, parent: &str) -> Result<Patch, SeriesError> {
-        let title = self.line(&["log", "-1", "--format=%s", &commit])?;
+        let title = self.line(&["log", "-1", "--no-show-signature", "--no-color", "--format=%s", &commit])?;
         let id = self.line(&["rev-parse", "--short=12", &commit])?;
         let files = self.differing(&[parent, &commit])?;
-        let diff =
-            self.run(&["diff", "--no-ext-diff", "--no-textconv", "--no-renames", "-U0", parent, &commit, "--"])?;
+        let plain = ["--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "-U0"];
+        let diff = self.run(&[&["diff"], plain.as_slice(), &[parent, &commit, "--"]].concat())?;
         let functions = super::functions(&super::diff::parse(&diff).unwrap_or_default());
         Ok(Patch { title, id, files, functions, change: Change::Commit(commit) })
     }
 
     /// Files that differ between two commits, or between one and the work tree.
     fn differing(&self, commits: &[&str]) -> Result<Vec<String>, SeriesError> {
-        let words = [&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff"], commits, &["--"]].concat();
+        let words =
+            [&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-color"], commits, &["--"]].concat();
         let names = self.run(&words)?;
         let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
@@ -169,11 +173,30 @@ mod tests {
     }
 
     #[test]
+    fn the_users_configuration_does_not_change_what_is_read() {
+        let dir = repository();
+        let body = |value: u32| format!("int f(void)\n{{\n\tint x;\n\n\n\n\n\treturn {value};\n}}\n");
+        std::fs::write(dir.path().join("f.c"), body(1)).unwrap();
+        git(dir.path(), &["add", "f.c"]);
+        git(dir.path(), &["commit", "-qm", "third"]);
+        std::fs::write(dir.path().join("f.c"), body(2)).unwrap();
+        git(dir.path(), &["commit", "-qm", "fourth", "f.c"]);
+        for setting in ["color.ui", "color.diff", "log.showSignature"] {
+            git(dir.path(), &["config", setting, if setting.starts_with("color") { "always" } else { "true" }]);
+        }
+        let (_, patches) = Git::at(dir.path()).unwrap().series("HEAD~1..").unwrap();
+        assert_eq!((patches[0].title.as_str(), patches[0].files.as_slice()), ("fourth", ["f.c".to_owned()].as_slice()));
+        assert_eq!(patches[0].functions, ["f"]);
+    }
+
+    #[test]
     fn an_empty_range_has_a_base_and_no_patch_and_nonsense_is_refused() {
         let dir = repository();
         let git = Git::at(dir.path()).unwrap();
         let (base, patches) = git.series("HEAD").unwrap();
         assert_eq!((base.len(), patches.len()), (40, 0));
+        assert_eq!(git.series("HEAD..").unwrap(), (base.clone(), Vec::new()));
+        assert_eq!(git.series("..HEAD").unwrap(), (base, Vec::new()));
         assert!(matches!(git.series("no-such-branch"), Err(SeriesError::Git { .. })));
         assert!(matches!(git.series("--output=x"), Err(SeriesError::Git { .. })));
         assert!(!dir.path().join("x").exists());
