@@ -6,7 +6,7 @@
 #                                for each series, and DIR.NAME.mbox beside it
 #
 # wakeup     1 a comment; 2 an idle previous CPU is not preferred; 3 nor is the recently used one
-# balance    1 a file that is not compiled; 2 no newly idle balancing; 3 half of the tasks moved in one attempt
+# balance    1 a file that is not compiled; 2 no newly idle balancing; 3 a breath after each task that is looked at (loop_break = 1)
 # energy     1 tasks fit up to all of a CPU; 2 a comment; 3 no energy-aware wakeups
 # planted    1 and 3 test what is never so; 2 on hikey960, whose small CPUs have capacity 462, those stack; 4 a local is named otherwise
 # nothing    1 to 3 comments and blanks

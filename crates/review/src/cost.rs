@@ -63,13 +63,13 @@ pub fn costs(stages: &Stages, workers: &Workers) -> Result<Vec<Cost>, CostError>
             let series = measure(row, &scheds[1], workers, SECONDS)?.ns_per_decision;
             rounds.push([base, series]);
         }
-        costs.push(Cost::of(row, &rounds));
+        costs.push(Cost::from_rounds(row, &rounds));
     }
     Ok(costs)
 }
 
 impl Cost {
-    fn of(row: &str, rounds: &[[f64; 2]]) -> Cost {
+    fn from_rounds(row: &str, rounds: &[[f64; 2]]) -> Cost {
         let pct: Vec<f64> = rounds.iter().map(|[base, series]| (series / base.max(1.0) - 1.0) * 100.0).collect();
         let more_pct = median(&pct);
         let is_one_sided = pct.iter().all(|pct| pct.signum() == more_pct.signum());
@@ -102,10 +102,10 @@ mod tests {
 
     #[test]
     fn a_change_is_told_if_all_rounds_agree_and_it_is_large() {
-        let of = |series: [f64; 5]| Cost::of("W8", &series.map(|series| [100.0, series]));
-        assert!(of([110.0, 108.0, 112.0, 107.0, 130.0]).is_changed);
-        assert!(!of([110.0, 108.0, 112.0, 99.0, 130.0]).is_changed, "one round has it to the other side");
-        assert!(!of([104.0, 103.0, 104.0, 102.0, 120.0]).is_changed, "small");
-        assert_eq!(of([90.0, 80.0, 85.0, 88.0, 70.0]).words(), "W8: 100 ns, with the series 85 ns: -15.0 %");
+        let cost = |series: [f64; 5]| Cost::from_rounds("W8", &series.map(|series| [100.0, series]));
+        assert!(cost([110.0, 108.0, 112.0, 107.0, 130.0]).is_changed);
+        assert!(!cost([110.0, 108.0, 112.0, 99.0, 130.0]).is_changed, "one round has it to the other side");
+        assert!(!cost([104.0, 103.0, 104.0, 102.0, 120.0]).is_changed, "small");
+        assert_eq!(cost([90.0, 80.0, 85.0, 88.0, 70.0]).words(), "W8: 100 ns, with the series 85 ns: -15.0 %");
     }
 }

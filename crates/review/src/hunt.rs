@@ -385,11 +385,11 @@ fn fields<'a>(ground: &'a Ground<'a>, machines: &[&str]) -> Vec<Field<'a>> {
     let mut fields = Vec::new();
     for draw in 0..DRAWS {
         for machine in machines {
-            for (family, of) in FAMILIES.iter().enumerate() {
+            for (family, searched) in FAMILIES.iter().enumerate() {
                 for side in [-1.0, 1.0] {
                     let seed = fields.len() as u64 + 1;
                     let machine = machine.to_string();
-                    let options = CMAESOptions::new(vec![0.5; of.dimensions.len()], 0.3).seed(seed);
+                    let options = CMAESOptions::new(vec![0.5; searched.dimensions.len()], 0.3).seed(seed);
                     // Its parameters are valid for any number of dimensions from 1 on.
                     let Ok(search) = options.build(objective(ground, machine.clone(), draw, family, side)) else {
                         continue;
@@ -591,7 +591,8 @@ impl Hunt {
                 "smallest_change": finding.shrunk.as_ref().map(change),
             })
         });
-        let failures = self.failures.iter().map(|(of, message)| json!({ "cell": cell(of), "message": message }));
+        let failures =
+            self.failures.iter().map(|(failed, message)| json!({ "cell": cell(failed), "message": message }));
         let document = json!({
             "schema": "fairground-hunt-1",
             "stages": stages.stages,
@@ -649,12 +650,12 @@ mod tests {
     #[test]
     fn all_corners_of_all_families_are_workloads() {
         let machine = Machine::find("rpi5").unwrap();
-        for (family, of) in FAMILIES.iter().enumerate() {
+        for (family, searched) in FAMILIES.iter().enumerate() {
             for corner in [0.0, 0.37, 1.0, 7.0] {
-                let point = Point::at("rpi5", 0, family, &vec![corner; of.dimensions.len()]);
+                let point = Point::at("rpi5", 0, family, &vec![corner; searched.dimensions.len()]);
                 let (_, warnings) = Workload::find(&point.workload(), &machine).unwrap();
                 assert!(warnings.is_empty(), "{}", point.workload());
-                for (dimension, value) in of.dimensions.iter().zip(&point.values) {
+                for (dimension, value) in searched.dimensions.iter().zip(&point.values) {
                     assert!((dimension.from..=dimension.to).contains(value), "{}", point.workload());
                 }
                 assert!(point.smaller().iter().all(|smaller| *smaller != point));
