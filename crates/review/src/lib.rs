@@ -42,3 +42,9 @@ pub mod matrix;
 pub mod measure;
 pub mod series;
 pub mod stages;
+
+/// Whether this is the part `long` of the tests.
+#[cfg(test)]
+fn is_long() -> bool {
+    std::env::var("PROPTEST_CASES").is_ok_and(|cases| cases.parse().is_ok_and(|cases: u32| cases > 1000))
+}
