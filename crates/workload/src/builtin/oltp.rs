@@ -20,7 +20,9 @@ pub(super) const BUILTIN: Builtin = Builtin {
         where lock holders run or are preempted, and by the wakeup of all who wait for one commit.",
     misleads: "A model of waiting, not of a database: no pages, no buffers, no index, and a disk that takes `flush` us whatever is written.\n\
         Clients do not think, so that the load is closed: throughput is clients over the mean time. Locks are taken one\n\
-        at a time: no deadlock. Which lock a backend takes is fixed: neighbours share one. All figures are estimates.",
+        at a time: no deadlock. Which lock a backend takes is fixed: neighbours share one. Who\n\
+        commits while the log is written is woken by that write, and waits for no second one as in a database: waits are shorter\n\
+        and groups larger. All figures are estimates.",
     options: OPTIONS,
     build,
 };
