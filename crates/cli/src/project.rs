@@ -18,9 +18,16 @@ const FILE: &str = "fairground.toml";
 /// Longest file that is read, bytes.
 const LEN_MAX: u64 = 1 << 20;
 
-/// Keys outside of tables: for all commands that have the option, or take a machine.
+/// Keys outside of tables: [`SETTINGS`] for [`SIMULATIONS`], the others for all commands that have the option.
 const COMMON: [&str; 11] =
     ["machine", "sched", "hz", "governor", "idle_governor", "ambient", "sysctl", "jobs", "store", "color", "quiet"];
+
+/// Keys that say what is simulated.
+const SETTINGS: [&str; 7] = ["machine", "sched", "hz", "governor", "idle_governor", "ambient", "sysctl"];
+
+/// Commands that take [`SETTINGS`] from outside of their tables. Others have them from a trace, a kernel or this host, and a
+/// default of the project must not replace those unseen.
+const SIMULATIONS: [&str; 4] = ["run", "compare", "review", "bisect"];
 
 /// Further keys of the table of a command. What they may be differs between commands.
 const OWN: [&str; 15] = [
@@ -210,22 +217,23 @@ impl Reader<'_> {
                 match (item.as_table_like(), is_own) {
                     (None, false) => {
                         self.known(key, &COMMON, top, program)?;
-                        self.set(&mut found, (key, item), current.as_ref().map(|(.., command)| *command))?;
+                        let is_taken =
+                            !SETTINGS.contains(&key) || current_name.is_some_and(|name| SIMULATIONS.contains(&name));
+                        let target = current.as_ref().map(|(.., command)| *command).filter(|_| is_taken);
+                        self.set(&mut found, (key, item), target)?;
                     }
                     (Some(table), true) => {
                         let command = program.find_subcommand(key);
                         let command = command.ok_or_else(|| self.unknown(key, &COMMON, top, program))?;
                         for (key, item) in table.iter() {
                             self.known(key, &[&COMMON[..], &OWN].concat(), table, program)?;
-                            let takes = has_option(command, key)
-                                || is_argument(command, key)
-                                || key == "color"
-                                || key == "quiet";
-                            if !takes {
+                            let takes = |key: &str| {
+                                let mut all = std::iter::once(command).chain(command.get_subcommands());
+                                all.any(|command| has_option(command, key) || is_argument(command, key))
+                            };
+                            if !takes(key) && !["color", "quiet"].contains(&key) {
                                 let all = [&COMMON[..], &OWN].concat();
-                                let has =
-                                    all.into_iter().filter(|key| has_option(command, key) || is_argument(command, key));
-                                let has: Vec<&str> = has.collect();
+                                let has: Vec<&str> = all.into_iter().filter(|key| takes(key)).collect();
                                 let message = format!("`{}` has no option for the key `{key}`", command.get_name());
                                 let help = suggest(key, has);
                                 return Err(self.fault(message, help, span_of_key(table, key)));
@@ -389,6 +397,24 @@ mod tests {
         assert_eq!(completed(TEXT, "fairground machine list"), "fairground machine list --quiet # quiet");
         assert_eq!(completed(TEXT, "fairground --version"), "fairground --version # ");
         assert_eq!(completed("quiet = false", "fairground run a b"), "fairground run a b # ");
+    }
+
+    /// What a trace, a kernel or this host says is replaced by the table of the command alone.
+    #[test]
+    fn settings_of_the_project_are_for_simulations() {
+        let all = "machine = 'hikey'\nsched = 'fair:v6.1'\nhz = 1000\ngovernor = 'schedutil'\njobs = 2\n";
+        for line in ["import t", "replay t", "whatif t", "stats residency t", "play w", "kernel agree k", "live start"]
+        {
+            let line = format!("fairground {line}");
+            let found = defaults(all, &line).unwrap();
+            assert!(found.options.iter().all(|(key, _)| key == "jobs"), "{line}: {:?}", found.options);
+            assert_eq!((found.machine, found.workload), (None, None), "{line}");
+        }
+        let own = format!("{all}[stats]\nmachine = 'pixel6'\n[whatif]\nhz = 250\n");
+        let [stats, whatif] =
+            ["stats residency", "whatif"].map(|command| completed(&own, &format!("fairground {command} t")));
+        assert_eq!(stats, "fairground stats residency --machine=pixel6 t # machine");
+        assert_eq!(whatif, "fairground whatif --hz=250 t # hz");
     }
 
     #[test]
