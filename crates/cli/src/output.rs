@@ -96,10 +96,9 @@ pub fn remove_unfinished_on_signals() {
 }
 
 /// A flag that a signal sets instead of ending the process. The command then stops soon and says what it has stored.
+/// All phases of a command have the same flag, so that a signal between two of them stops the second.
 pub fn stop_on_signals() -> Stop {
-    let stop = Stop::default();
-    *STOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stop::clone(&stop));
-    stop
+    Stop::clone(STOP.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
 /// Exit status of a command that a signal has stopped, as shells report an end by that signal.
@@ -268,5 +267,16 @@ impl Write for OutputFile {
             Target::Renamed(file) => file.flush(),
             Target::Direct(file) => file.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_of_a_command_have_one_flag() {
+        let first = stop_on_signals();
+        assert!(std::sync::Arc::ptr_eq(&first, &stop_on_signals()), "what a signal set stays set");
     }
 }

@@ -72,15 +72,17 @@ impl Runs {
 
     /// The message of an interrupted command, which says how many results are stored.
     pub fn interrupted(self, store: Option<&Store>) -> Failure {
-        let (all, done) = (self.all.into_inner(), self.done.into_inner());
-        Failure::Interrupted(match store {
-            Some(store) => {
-                let dir = store.dir().display();
-                format!(
-                    "interrupted: {done} of {all} results are stored in {dir}; the same command continues from there"
-                )
-            }
-            None => format!("interrupted after {done} of {all} runs; no results are stored (--no-store)"),
-        })
+        interrupted(self.done.into_inner() as u64, self.all.into_inner() as u64, store)
     }
+}
+
+/// The message of an interrupted command that has `done` of `all` results.
+pub fn interrupted(done: u64, all: u64, store: Option<&Store>) -> Failure {
+    Failure::Interrupted(match store {
+        Some(store) => {
+            let dir = store.dir().display();
+            format!("interrupted: {done} of {all} results are stored in {dir}; the same command continues from there")
+        }
+        None => format!("interrupted after {done} of {all} runs; no results are stored (--no-store)"),
+    })
 }

@@ -1,10 +1,12 @@
 //! Grids: all combinations of levels, run and kept without the Python package.
 
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use fairground_linux::build::user_cache;
 use fairground_run::batch::BatchError;
 use fairground_run::executor::Executor;
+use fairground_run::experiment::Stop;
 use fairground_run::key::{ColumnKey, Key};
 use fairground_run::run_spec::{Resolver, RunSpec, RunSpecError};
 use fairground_run::store::{Lookup, Record, Store};
@@ -16,7 +18,7 @@ use thiserror::Error;
 use super::Sweep;
 use crate::error::{End, Failure};
 use crate::output::{complain, print, stop_on_signals};
-use crate::store::Runs;
+use crate::store::{interrupted, Runs};
 
 /// A grid with more runs must be confirmed.
 const CONFIRM_ABOVE: u64 = 1_000_000;
@@ -83,6 +85,8 @@ impl Sweep {
         let resolver = Resolver::new(sweep.inputs.clone());
         let seeds: Vec<u64> = (1..=sweep.seeds.into()).collect();
         let (mut tally, mut points) = (Tally::default(), sweep.grid());
+        // What is only read ends by signals at once.
+        let stop = (!self.status).then(stop_on_signals);
         loop {
             let chunk: Vec<Point> = points
                 .by_ref()
@@ -92,11 +96,14 @@ impl Sweep {
             if chunk.is_empty() {
                 break;
             }
+            if stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(interrupted(tally.kept, runs, Some(&store)));
+            }
             if self.retry {
                 forget_failures(&store, &chunk, &seeds)?;
             }
-            if !self.status {
-                self.complete(&store, &resolver, &chunk, &seeds, &mut tally)?;
+            if let Some(stop) = &stop {
+                self.complete(&store, &resolver, &chunk, &seeds, stop, &mut tally)?;
             }
             count(&store, &chunk, &seeds, &mut tally);
         }
@@ -110,6 +117,7 @@ impl Sweep {
         resolver: &Resolver,
         points: &[Point],
         seeds: &[u64],
+        stop: &Stop,
         tally: &mut Tally,
     ) -> Result<(), Failure> {
         let mut executor = Executor::default();
@@ -136,8 +144,8 @@ impl Sweep {
                 }
             }
         }
-        let (runs, stop) = (Runs::new(), stop_on_signals());
-        let outcomes = match executor.carry_out(Some(store), self.threads(), &stop, &|progress| runs.tell(progress)) {
+        let runs = Runs::new();
+        let outcomes = match executor.carry_out(Some(store), self.threads(), stop, &|progress| runs.tell(progress)) {
             Err(BatchError::Stopped) => return Err(runs.interrupted(Some(store))),
             outcomes => outcomes?,
         };
