@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::Arg;
 use fairground_machine::{nearest, suggest};
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
@@ -117,6 +118,29 @@ fn subcommand<'a>(words: &[OsString], mut command: &'a clap::Command) -> Option<
     found
 }
 
+/// The options of a command and of the program that are among its words, by their long or short names.
+fn typed<'a>(words: &[OsString], command: &'a clap::Command, program: &'a clap::Command) -> Vec<&'a Arg> {
+    let all = || command.get_arguments().chain(program.get_arguments());
+    let mut found = Vec::new();
+    for word in words.iter().skip(1).take_while(|word| *word != "--") {
+        let word = word.to_string_lossy();
+        if let Some(long) = word.strip_prefix("--") {
+            let name = long.split_once('=').map_or(long, |(name, _)| name);
+            found.extend(all().find(|argument| argument.get_long() == Some(name)));
+        } else if let Some(short) = word.strip_prefix('-') {
+            for letter in short.chars() {
+                let argument = all().find(|argument| argument.get_short() == Some(letter));
+                found.extend(argument);
+                // The rest of the word is its value.
+                if argument.is_none_or(|argument| argument.get_action().takes_values()) {
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
 impl Defaults {
     /// What a file sets for the command of `words`. Checks all of the file.
     ///
@@ -136,21 +160,27 @@ impl Defaults {
         reader.defaults(document.as_table(), words, program)
     }
 
-    /// The words with the options that they lack.
+    /// The words with the options that they lack, without those that an option among them excludes.
     pub fn complete(&self, words: &[OsString], program: &clap::Command) -> Words {
-        let Some((_, at, _)) = subcommand(words, program) else {
+        let Some((_, at, command)) = subcommand(words, program) else {
             return Words { words: words.to_vec(), taken: Vec::new() };
         };
+        let given = typed(words, command, program);
         let (mut words, mut taken) = (words.to_vec(), Vec::new());
-        let has = |words: &[OsString], key: &str| {
-            let option = option_of(key);
-            words.iter().take_while(|word| *word != "--").any(|word| {
-                let word = word.to_string_lossy();
-                word.strip_prefix(&option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        let excludes = |a: &Arg, b: &Arg| command.get_arg_conflicts_with(a).iter().any(|c| c.get_id() == b.get_id());
+        let is_free = |key: &str| {
+            let mut all = command.get_arguments().chain(program.get_arguments());
+            let default = all.find(|argument| argument.get_long() == Some(&option_of(key)[2..]));
+            default.is_some_and(|default| {
+                !given.iter().any(|given| {
+                    given.get_id() == default.get_id()
+                        || given.is_exclusive_set()
+                        || excludes(default, given)
+                        || excludes(given, default)
+                })
             })
         };
-        let given = words.clone();
-        let missing = self.options.iter().filter(|(key, added)| !added.is_empty() && !has(&given, key));
+        let missing = self.options.iter().filter(|(key, added)| !added.is_empty() && is_free(key));
         let mut end = at;
         for (key, added) in missing {
             words.splice(end..end, added.iter().cloned());
@@ -397,6 +427,29 @@ mod tests {
         assert_eq!(completed(TEXT, "fairground machine list"), "fairground machine list --quiet # quiet");
         assert_eq!(completed(TEXT, "fairground --version"), "fairground --version # ");
         assert_eq!(completed("quiet = false", "fairground run a b"), "fairground run a b # ");
+    }
+
+    #[test]
+    fn what_is_typed_excludes_defaults() {
+        let text = "store = 'results'\nquiet = true\njobs = 2\n[compare]\nseeds = 4\n";
+        for (line, taken) in [
+            ("compare a b --no-store", "quiet jobs seeds"),
+            ("compare a b -q --store=x", "jobs seeds"),
+            ("-q compare a b --no-store --jobs 3", "seeds"),
+            ("compare a b -- --no-store -q", "store quiet jobs seeds"),
+            ("sweep f --check", "store quiet"),
+            ("sweep f --status", "store quiet"),
+            ("sweep f --dask tcp://x", "store quiet"),
+            ("sweep f -q", "store jobs"),
+            ("validate --restore", ""),
+        ] {
+            let line = format!("fairground {line}");
+            let completed = completed(text, &line);
+            let mut keys: Vec<&str> = completed.rsplit_once("# ").unwrap().1.split_whitespace().collect();
+            let mut expected: Vec<&str> = taken.split_whitespace().collect();
+            (keys.sort_unstable(), expected.sort_unstable());
+            assert_eq!(keys, expected, "{line}");
+        }
     }
 
     /// What a trace, a kernel or this host says is replaced by the table of the command alone.
