@@ -73,6 +73,9 @@ fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
 
 /// What the project file sets for the command of these words.
 fn defaults(words: &[OsString]) -> Result<Defaults, ProjectError> {
+    if project::is_needless(words) {
+        return Ok(Defaults::default());
+    }
     let file = std::env::current_dir().ok().and_then(|directory| project::find(&directory));
     file.map_or(Ok(Defaults::default()), |file| Defaults::read(&file, words, &Cli::command()))
 }

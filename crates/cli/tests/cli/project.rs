@@ -55,6 +55,10 @@ fn an_unknown_key_of_a_project_is_an_error_that_shows_the_place() {
     for part in ["fairground.toml:2: unknown key `govenor`", "did you mean `governor`?", "govenor = 'schedutil'"] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
+    for words in ["--help", "--version", "run --help", "run -h", "help run"] {
+        let ran = run_in(dir.path(), words);
+        assert_eq!((ran.code, ran.stdout.is_empty(), ran.stderr.as_str()), (0, false, ""), "{words}");
+    }
 }
 
 #[test]
