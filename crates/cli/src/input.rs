@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use fairground_machine::MachineSpec;
-use fairground_trace::{open, EventSource};
+use fairground_trace::{open, EventSource, PASSED_OVER};
 use fairground_workload::{Builtin, Workload};
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::error::Failure;
-use crate::output::note;
+use crate::output::{complain, note};
 
 /// Takes the path of a trace that is read once; `-` is standard input.
 pub fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
@@ -97,7 +97,13 @@ pub fn open_trace(path: &Path) -> Result<Box<dyn EventSource>, Failure> {
     Ok(open(path)?)
 }
 
-/// Prints the notes of traces that were read to standard error.
+/// Prints the notes of traces that were read to standard error. What qualifies the result, such as lost events, is not for
+/// `--quiet` to hide.
 pub fn trace_notes(notes: &[String]) {
-    notes.iter().for_each(|text| note(text));
+    for text in notes {
+        match text.ends_with(PASSED_OVER) {
+            true => note(text),
+            false => complain(&format!("note: {text}")),
+        }
+    }
 }

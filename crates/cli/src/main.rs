@@ -44,7 +44,7 @@ struct Cli {
     /// Let linux:PATH load libraries that `fairground kernel build` did not make here: their code runs as you
     #[arg(long, global = true)]
     allow_library: bool,
-    /// No progress and no notes on standard error; warnings and errors stay
+    /// No progress and no notes on standard error; warnings, errors and what a trace lacks stay
     #[arg(long, short, global = true)]
     quiet: bool,
     /// Colors of help and errors

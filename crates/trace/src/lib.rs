@@ -55,7 +55,7 @@ pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use recording::{Recording, RecordingFile};
 pub use rule_names::{OwnedRule, RuleNames};
 pub use run_head::RunHead;
-pub use source::EventSource;
+pub use source::{EventSource, PASSED_OVER};
 pub use text::{
     named as leading_thread, value as field_value, PrevState, Reader, Thread, TraceError, TraceEvent, TraceEventKind,
 };

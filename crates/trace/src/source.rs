@@ -39,9 +39,12 @@ impl<S: EventSource + ?Sized> EventSource for Box<S> {
     }
 }
 
+/// How the note on events of other kinds ends, the only note on a trace that takes nothing from the results.
+pub const PASSED_OVER: &str = "events of other kinds were passed over";
+
 /// The note that `unknown` events were skipped; `None` if `unknown` is 0.
 pub(crate) fn skipped_note(unknown: u64) -> Option<String> {
-    (unknown > 0).then(|| format!("{unknown} events of other kinds were passed over"))
+    (unknown > 0).then(|| format!("{unknown} {PASSED_OVER}"))
 }
 
 /// Whether an event's `common_flags` say that it happened in a hard interrupt, a soft one or an NMI

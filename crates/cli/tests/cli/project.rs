@@ -132,10 +132,16 @@ fn colors_and_silence_are_to_be_had() {
     assert!(!plain.contains('\u{1b}'), "{plain:?}");
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("t.txt");
-    std::fs::write(&trace, "a-1 [000] 1.5: sched_waking: comm=b pid=2 prio=120 target_cpu=0\nbad\n").unwrap();
+    std::fs::write(
+        &trace,
+        "a-1 [000] 1.5: sched_waking: comm=b pid=2 prio=120 target_cpu=0\na-1 [000] 1.6: other: x=1\n",
+    )
+    .unwrap();
     let stats = |more: &str| crate::fairground(&format!("stats latency {} {more}", trace.display()));
     assert!(stats("").stderr.contains("note: "));
     let quiet = stats("--quiet");
     assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
     assert_eq!(stats("-q").stdout, stats("").stdout);
+    std::fs::write(&trace, "a-1 [000] 1.5: sched_waking: comm=b pid=2 prio=120 target_cpu=0\nbad\n").unwrap();
+    assert!(stats("--quiet").stderr.contains("note: "), "a line is missing");
 }
