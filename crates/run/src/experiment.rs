@@ -237,12 +237,16 @@ impl Experiment {
     /// As [`Self::carry_out`], with all outputs of a run.
     pub fn write(&self, sched: usize, seed: u64, outputs: Outputs, attendance: Attendance) -> Ran {
         let spec = &self.scheds[sched];
+        let _room = match memory::reserve(&self.workload) {
+            Ok(room) => room,
+            Err(error) => return error.into(),
+        };
         let Some(features) = spec.features().filter(|_| !self.workers.always) else {
             return self.workers.run(self, spec, seed, outputs, attendance);
         };
-        match memory::reserve(&self.workload).and_then(|room| Ok((room, fair(features, &self.machine)?))) {
-            Err(error) => error.into(),
-            Ok((_room, sched)) => {
+        match fair(features, &self.machine) {
+            Err(error) => RunError::from(error).into(),
+            Ok(sched) => {
                 let trace = outputs.trace.map(|t| (t.head, BufWriter::new(IgnoreBrokenPipe(t.file))));
                 let mut engine = self.engine(sched, seed);
                 attendance.stop.into_iter().for_each(|stop| engine.stop_on(stop));

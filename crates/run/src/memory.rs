@@ -1,8 +1,9 @@
-//! Memory of runs in this process: a run that cannot fit is refused with an estimate, and of runs at once so many as fit.
+//! Memory of runs: one that cannot fit is refused with an estimate, and of runs at once so many as fit.
 //!
 //! What a run takes grows with the threads that it ever creates, as their ids are not reused. A workload file of one line
 //! asks for a million threads, and each job takes one such run; the system would kill the process, with all that is done.
-//! The estimate never changes a result: it decides whether and when a run begins.
+//! The estimate never changes a result: it decides whether and when a run begins. It is for the threads of finite workloads;
+//! runs in workers count too, as they share the memory of the computer.
 
 use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -44,7 +45,7 @@ pub struct Room {
 /// [`RunError::Limited`] with the estimate if the run does not fit alone.
 pub fn reserve(workload: &Workload) -> Result<Option<Room>, RunError> {
     let threads = workload.thread_counts().unwrap_or_default().iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
-    // A workload that creates threads without end fails when there are a million.
+    // A workload that creates threads without end has no estimate: how many depends on the run, which fails at a million.
     if threads > MAX_TASKS || threads * BYTES_PER_THREAD < SMALL {
         return Ok(None);
     }
