@@ -31,6 +31,9 @@ struct Ledger {
     freed: Condvar,
     /// Bytes that they may take in all.
     capacity: OnceLock<u64>,
+    /// How often a run found too little left.
+    #[cfg(test)]
+    full: std::sync::atomic::AtomicU64,
 }
 
 /// The memory of a run; given back when dropped.
@@ -54,7 +57,13 @@ pub fn reserve(workload: &Workload) -> Result<Option<Room>, RunError> {
 
 impl Ledger {
     const fn new() -> Ledger {
-        Ledger { taken: Mutex::new(0), freed: Condvar::new(), capacity: OnceLock::new() }
+        Ledger {
+            taken: Mutex::new(0),
+            freed: Condvar::new(),
+            capacity: OnceLock::new(),
+            #[cfg(test)]
+            full: std::sync::atomic::AtomicU64::new(0),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, u64> {
@@ -70,7 +79,12 @@ impl Ledger {
                 capacity >> 20
             )));
         }
-        let full = |taken: &mut u64| *taken + bytes > capacity;
+        let full = |taken: &mut u64| {
+            let is_full = *taken + bytes > capacity;
+            #[cfg(test)]
+            self.full.fetch_add(is_full.into(), std::sync::atomic::Ordering::Relaxed);
+            is_full
+        };
         let mut taken = self.freed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
         *taken += bytes;
         Ok(Room { ledger: self, bytes })
@@ -132,6 +146,11 @@ mod tests {
             began.send(*ledger.lock()).unwrap();
             drop(room);
         });
+        // The third has seen that it does not fit, and waits as soon as it lets go of the lock, which the drop takes.
+        while ledger.full.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+            assert!(begins.try_recv().is_err());
+            std::thread::yield_now();
+        }
         assert!(begins.try_recv().is_err());
         drop(first);
         assert_eq!(begins.recv(), Ok(200_000 * BYTES_PER_THREAD));
