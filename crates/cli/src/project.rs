@@ -458,7 +458,8 @@ mod tests {
             let completed = completed(text, &line);
             let mut keys: Vec<&str> = completed.rsplit_once("# ").unwrap().1.split_whitespace().collect();
             let mut expected: Vec<&str> = taken.split_whitespace().collect();
-            (keys.sort_unstable(), expected.sort_unstable());
+            keys.sort_unstable();
+            expected.sort_unstable();
             assert_eq!(keys, expected, "{line}");
         }
     }

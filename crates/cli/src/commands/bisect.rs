@@ -12,7 +12,7 @@ use super::compare::deliver;
 use super::review::{means, Subject, Unusable};
 use super::run::RunFormat;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{stop_on_interrupt, OutputFile};
+use crate::output::{stop_on_signals, OutputFile};
 use crate::run_options::{Jobs, RunOptions};
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
@@ -77,7 +77,7 @@ impl Bisect {
             return Err(Unusable { problem, help: "`fairground review` says what became of each".into() }.into());
         }
         let store = self.store.open()?;
-        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        let (runs, stop) = (Runs::new(), stop_on_signals());
         let progress = |progress| runs.tell(progress);
         let means = means(&self.jobs, store.as_ref(), &stop, &progress, &self.workers);
         let cell = Cell {

@@ -25,7 +25,7 @@ use thiserror::Error;
 
 use super::compare::deliver;
 use crate::error::{run_failed, End, Failure};
-use crate::output::{complain, stop_on_interrupt, OutputFile};
+use crate::output::{complain, stop_on_signals, OutputFile};
 use crate::progress::Steps;
 use crate::provenance::made_by;
 use crate::run_options::Jobs;
@@ -146,7 +146,7 @@ impl Review {
         }
         let stages = self.subject.stages(self.jobs.count())?;
         let store = self.store.open()?;
-        let (runs, stop) = (Runs::new(), stop_on_interrupt());
+        let (runs, stop) = (Runs::new(), stop_on_signals());
         let progress = |progress| runs.tell(progress);
         let means = means(&self.jobs, store.as_ref(), &stop, &progress, &self.workers);
         if let Some(time) = self.hunt {
