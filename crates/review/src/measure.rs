@@ -591,7 +591,7 @@ mod tests {
         let counts = || {
             let begun = Mutex::new([0, 0]);
             let count = |progress| {
-                if let Progress::Begun { runs, kept } = progress {
+                if let Progress::Begun { runs, kept, .. } = progress {
                     let mut begun = begun.lock().unwrap();
                     *begun = [begun[0] + runs, begun[1] + kept];
                 }
