@@ -114,7 +114,7 @@ impl Copier {
         to
     }
 
-    /// The memory that is left.
+    /// What is left of the memory, the bytes that were copied, and the addresses of the copies' pointers.
     pub fn into_parts(self) -> (Allocator, Vec<Bytes>, Vec<usize>) {
         (self.allocator, joined(self.numbers), self.pointers)
     }
