@@ -138,6 +138,9 @@ same "--until, --jobs 1 and 8" "$until" "$("$debug" "${added[@]}" --seeds 20 --n
 "$debug" "${added[@]}" --seeds 12 --store "$dir/until" >/dev/null
 same "--until, with some runs in the store" "$until" "$("$release" "${added[@]}" --seeds 20 --store "$dir/until")"
 
+# Runs in worker processes give the same as runs in this process.
+same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
+
 # A review of features, and a bisection.
 printf '[[block]]\nmachines = ["hikey960", "rpi5"]\nworkloads = ["sched-pipe:loops=300"]\n' >"$dir/matrix.toml"
 args=(review --features fair:v5.9+wa-prev-idle+asym-prev-first --matrix "$dir/matrix.toml" --seeds 6 --doubt 3 --no-store --format json)
@@ -145,9 +148,6 @@ one=$("$release" "${args[@]}" --jobs 1)
 same "review, --jobs 1 and 8" "$one" "$("$debug" "${args[@]}" --jobs 8)"
 args=(bisect --features fair:v5.9..fair:v5.11 --machine hikey960 --workload sched-pipe:loops=300 --threshold 10 --no-store --format json)
 same "bisect, --jobs 1 and 8" "$("$release" "${args[@]}" --jobs 1)" "$("$debug" "${args[@]}" --jobs 8)"
-
-# Runs in worker processes give the same as runs in this process.
-same "here and in workers" "$one" "$("$release" "${args[@]}" --in-worker)"
 
 # The scoreboard, run at once, and in two parts of which the second finds the first on record.
 args=(reproduce all --quick --row asym-prev-first/ --row hikey/sched-pipe --format json)
