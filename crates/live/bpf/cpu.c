@@ -68,8 +68,6 @@ TRACEPOINT(cpu_idle) int live_cpu_idle(unsigned long long *ctx)
 
 /* ---- RT tasks --------------------------------------------------------------------------------------------------- */
 
-#define MAX_RT_PRIO 100
-
 static inline u32 has_rt_prio(struct task_struct *p)
 {
 	return (u32)p->prio < MAX_RT_PRIO;

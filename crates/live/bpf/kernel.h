@@ -106,6 +106,7 @@ struct sched_ext_ops {
 #define SCX_OPS_ENQ_LAST (1ull << 1)
 #define SCX_OPS_ENQ_EXITING (1ull << 2)
 #define DEFAULT_PRIO 120
+#define MAX_RT_PRIO 100
 
 struct bpf_spin_lock {
 	u32 val;

@@ -220,6 +220,9 @@ static inline void read_attributes(struct live_task *t, struct task_struct *p)
 		bpf_probe_read_kernel(clamps, sizeof(clamps), &p->uclamp_req);
 		t->fg.uclamp_req_min = CLAMP(clamps[0]);
 		t->fg.uclamp_req_max = CLAMP(clamps[1]);
+		/* sched_uclamp_used: on from the first request of a task on. RT tasks have a minimum without one. */
+		if (p->prio >= MAX_RT_PRIO && (t->fg.uclamp_req_min || t->fg.uclamp_req_max != FG_CAPACITY_SCALE))
+			head()->sys->uclamp_used = 1;
 	}
 }
 
