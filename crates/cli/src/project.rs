@@ -64,14 +64,14 @@ pub enum ProjectError {
     #[error("{message}")]
     #[diagnostic(help("{help}"))]
     Content {
-        /// What is wrong.
+        /// The fault, in a sentence that names file and key.
         message: Box<str>,
-        /// What was expected.
+        /// The keys or the type that would do, with the nearest name.
         help: Box<str>,
-        /// The file.
+        /// Name and text of the file, for the excerpt.
         #[source_code]
         text: NamedSource<String>,
-        /// Where it is.
+        /// The key or value in that text.
         #[label("here")]
         at: SourceSpan,
     },
@@ -220,7 +220,7 @@ fn option_of(key: &str) -> String {
     format!("--{}", key.replace('_', "-"))
 }
 
-/// Reads a file.
+/// A project file on its way to options: what errors have to name.
 struct Reader<'a> {
     file: &'a Path,
     name: String,

@@ -18,7 +18,7 @@ impl Seeds {
         Seeds { first: 1, last: count }
     }
 
-    /// All of them.
+    /// Each seed, from the first to the last.
     pub fn list(self) -> Vec<u64> {
         (self.first..=self.last).collect()
     }

@@ -85,7 +85,7 @@ impl Matrix {
         Ok(parse("quick", include_str!("matrix/quick.toml"))?)
     }
 
-    /// Reads a file.
+    /// The matrix that a file describes (`--matrix`).
     ///
     /// # Errors
     /// If it cannot be read, or with file, line and key if it is not a matrix.

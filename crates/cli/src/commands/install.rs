@@ -60,7 +60,7 @@ struct NoDirectory {
     cause: std::io::Error,
 }
 
-/// Writes man pages.
+/// Writes one page for each command, from the definition of the command line.
 #[derive(Args)]
 pub struct ManPages {
     /// Write a page for each command into this directory [default: print that of fairground]

@@ -43,7 +43,7 @@ struct TooLarge {
 struct Tally {
     kept: u64,
     failed: u64,
-    /// The first failures.
+    /// Messages of failed runs, [`SHOWN_MAX`] at most.
     shown: Vec<String>,
 }
 
