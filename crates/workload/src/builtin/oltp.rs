@@ -8,7 +8,6 @@ use super::{parts, Builtin};
 use crate::error::WorkloadError;
 use crate::options::{OptionInfo, OptionKind, Options, MICRO, NS_PER_S, NS_PER_US};
 use crate::program::*;
-use crate::validate::MAX_DURATION_NS;
 
 pub(super) const BUILTIN: Builtin = Builtin {
     name: "oltp",
@@ -70,13 +69,7 @@ const OPTIONS: &[OptionInfo] = &[
         meaning: "sleep of the log writer for each write, us: an SSD's",
         excludes: None,
     },
-    OptionInfo {
-        name: "duration",
-        kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: MAX_DURATION_NS / 1000 },
-        default: "10",
-        meaning: "length of the run, s",
-        excludes: None,
-    },
+    parts::DURATION,
     parts::START_CPU,
 ];
 

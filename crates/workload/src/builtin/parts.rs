@@ -1,7 +1,8 @@
 //! Building blocks of the built-in workloads.
 
-use crate::options::{OptionInfo, OptionKind, Options};
+use crate::options::{OptionInfo, OptionKind, Options, MICRO};
 use crate::program::*;
+use crate::validate::MAX_DURATION_NS;
 
 /// Linux's default size of a pipe.
 pub(crate) const PIPE: Object = Object::Pipe { slots: 16 };
@@ -13,6 +14,15 @@ pub(crate) const SOCKET: Object = Object::Socket { sndbuf: 212_992, overhead: 66
 
 /// Resolution of gettimeofday, ns.
 pub(super) const GETTIMEOFDAY_NS: u32 = 1000;
+
+/// Length of a run by time.
+pub(super) const DURATION: OptionInfo = OptionInfo {
+    name: "duration",
+    kind: OptionKind::Decimal { unit: "s", min: MICRO / 1000, max: MAX_DURATION_NS / 1000 },
+    default: "10",
+    meaning: "length of the run, s",
+    excludes: None,
+};
 
 /// Where the first task comes from.
 pub(super) const START_CPU: OptionInfo = OptionInfo {
