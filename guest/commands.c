@@ -6,6 +6,7 @@
  *	& PROGRAM ...	goes on without waiting for it
  *	stop SIGNAL	sends the last such program that has not been stopped a signal by its number, 0: none, and waits for it
  *	write FILE TEXT	writes the word to the file
+ *	print FILE	writes the file to the console
  *	await FILE WORD	waits until the file consists of this word, ten minutes at most
  *
  * After each program `= N` says how it ended: its exit status, or less than 0: the signal that killed it.
@@ -66,6 +67,20 @@ static int write_word(const char *path, const char *word)
 	return fclose(file) == 0 && put;
 }
 
+/* 0: it failed. */
+static int print(const char *path)
+{
+	static char bytes[65536];
+	FILE *file = fopen(path, "r");
+	size_t got;
+
+	if (!file)
+		return 0;
+	while ((got = fread(bytes, 1, sizeof(bytes), file)))
+		fwrite(bytes, 1, got, stdout);
+	return !fclose(file);
+}
+
 static void carry_out(char *line)
 {
 	char *words[MAX_WORDS + 1], *word;
@@ -81,6 +96,11 @@ static void carry_out(char *line)
 		return;
 	if (!strcmp(words[0], "await") && nr > 2) {
 		printf("= %d\n", !await(words[1], words[2]));
+		fflush(stdout);
+		return;
+	}
+	if (!strcmp(words[0], "print") && nr > 1) {
+		printf("= %d\n", !print(words[1]));
 		fflush(stdout);
 		return;
 	}

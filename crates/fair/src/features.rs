@@ -229,6 +229,14 @@ impl Features {
         Ok((preset, changes))
     }
 
+    /// The features with the value that `value` says of each, by its number. They are named after the preset that takes the fewest changes.
+    pub fn from_values(value: impl Fn(usize) -> u8) -> Features {
+        let changes =
+            |preset: &&Preset| (0..FEATURES.len()).filter(|id| preset.values().value[*id] != value(*id)).count();
+        let nearest = presets::PRESETS.iter().min_by_key(changes).unwrap_or(Preset::newest());
+        (0..FEATURES.len()).fold(Self::of(nearest, None), |features, id| features.with_value(id, value(id)))
+    }
+
     /// The same with further changes, written as in a name: `+feature`, `-feature`, `+feature=value`.
     ///
     /// # Errors

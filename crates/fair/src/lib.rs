@@ -33,6 +33,7 @@ mod feature_diff;
 mod features;
 pub mod ffi;
 mod offline;
+mod passes;
 mod picks;
 mod presets;
 mod rules;
@@ -54,6 +55,8 @@ pub use offline::{
     GroupRing, InitialState, Move, PassOfWalk, Placing, PolicySandbox, ReplayConfig, ReplayedState, SourceQueue,
     StepInput, StepKind, StepResult, SwitchTo, WalkInput, WalkResult,
 };
+pub use passes::{source_found, task_pushed};
+pub use picks::queued_task;
 pub use presets::{Preset, PRESETS};
 pub use rules::{
     balance_rule_title, balance_rules, pick_rule_name, pick_rule_title, pick_rules, rule_name, rule_title, rules,

@@ -5,8 +5,10 @@ use fairground_sim::{PickKind, PickReport, QueuedTask, TaskId};
 use crate::ffi::*;
 use crate::world::{is_rt, World};
 
-/// A task on its queue, whose average vruntime is `v` (with CFS: min_vruntime).
-fn queued_task(p: &FgTask, v: u64, is_eevdf: bool, by_flag: bool) -> QueuedTask {
+/// A task on its queue, whose average vruntime is `v` (with CFS: min_vruntime). `rq` and `protect`: the values of the features of these
+/// names.
+pub fn queued_task(p: &FgTask, v: u64, rq: u8, protect: u8) -> QueuedTask {
+    let (is_eevdf, by_flag) = (u32::from(rq) != FG_RQ_CFS, u32::from(protect) == FG_PROTECT_PARITY);
     let lag = v.wrapping_sub(p.vruntime) as i64;
     if !is_eevdf {
         return QueuedTask { lag, ..QueuedTask::default() };
@@ -26,11 +28,10 @@ fn queued_task(p: &FgTask, v: u64, is_eevdf: bool, by_flag: bool) -> QueuedTask 
 pub(crate) fn report(world: &World, kind: PickKind, cpu: usize, task: TaskId, rule: u32) -> PickReport {
     let feat = &world.sys().feat.value;
     let is_eevdf = u32::from(feat[FG_RQ]) != FG_RQ_CFS;
-    let by_flag = u32::from(feat[FG_PROTECT]) == FG_PROTECT_PARITY;
     let state = |task: TaskId| {
         let queue = world.fair_queue(cpu, world.group_of(task));
         let v = if is_eevdf { avg_vruntime(queue) } else { queue.min_vruntime };
-        queued_task(world.task(task), v, is_eevdf, by_flag)
+        queued_task(world.task(task), v, feat[FG_RQ], feat[FG_PROTECT])
     };
     let other = world.curr(cpu).filter(|curr| *curr != task);
     let other = other.filter(|curr| world.task(*curr).on_rq != 0 && !is_rt(world.task(*curr)));

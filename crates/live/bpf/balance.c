@@ -148,13 +148,23 @@ global_func u32 load_balance(struct live_cpu *c state_arg, struct fg_domain *sd 
 	b->kind = kind;
 	fg_balance_begin(sys, b);
 	for (u32 i = 0; can_loop(i, FG_NR_CPUS); i++) {
+		u32 before = b->moved, active;
+
 		if (!fg_should_we_balance(sys, b)) {
 			fg_balance_not_ours(sys, b);
 			return b->moved ? ATTEMPT_MOVED : 0;
 		}
-		if (find_busiest(b) && move_tasks(b) == FG_LB_REDO)
+		if (!find_busiest(b)) {
+			end_balance(b);
+			break;
+		}
+		note_source(c, b, kind, sd->level);
+		if (move_tasks(b) == FG_LB_REDO) {
+			tell_pass(c, b->moved - before, 0);
 			continue;
-		end_balance(b);
+		}
+		active = end_balance(b);
+		tell_pass(c, b->moved - before, active);
 		break;
 	}
 	return ATTEMPT_OURS | (b->moved ? ATTEMPT_MOVED : 0);
@@ -295,11 +305,16 @@ global_func s32 push_target(struct fg_cpu *src state_arg, SLOT, u32 may, u64 now
 {
 	const struct fg_sys *sys = head()->sys;
 	/* The CPU that executes this is within no attempt of its own. */
-	struct fg_balance *b = &head()->cpus[bpf_get_smp_processor_id()].balance;
+	struct live_cpu *c = &head()->cpus[bpf_get_smp_processor_id()];
+	struct fg_balance *b = &c->balance;
 	u32 pushed;
 
 	b->jiffies = clock_jiffies(sys, now);
 	pushed = fg_active_begin(sys, src, b) && may && fg_can_migrate_task(sys, b, &t->fg);
 	fg_active_end(src, b, pushed);
+	if (pushed && b->sd) {
+		note_source(c, b, LIVE_ACTIVE, b->sd->level);
+		tell_pass(c, 1, 0);
+	}
 	return pushed && valid_cpu(sys, b->dst_cpu) ? b->dst_cpu : -1;
 }

@@ -177,7 +177,7 @@ global_func u32 check_preempt(RQ, SLOT, struct fg_task *first state_arg, u32 fla
 	return fg_check_preempt_wakeup(head()->sys, rq, &t->fg, first, flags);
 }
 
-/* The task to run, in next of the CPU's live_cpu. 0: there is none. */
+/* The task to run, in next of the CPU's live_cpu, and why. 0: there is none. */
 global_func u32 pick(RQ)
 {
 	struct live_cpu *c = &head()->cpus[(u32)rq->id];
@@ -186,6 +186,7 @@ global_func u32 pick(RQ)
 	c->next = fg_pick_entity(head()->sys, rq, c->first, c->second, &how);
 	if (c->next && how.rule < LIVE_PICK_RULES)
 		c->picked[how.rule]++;
+	c->pick_rule = how.rule;
 	return c->next != 0;
 }
 

@@ -188,8 +188,8 @@ static inline struct fg_task *leftmost(struct fg_cpu *rq)
 	return head()->cpus[(u32)rq->id].first;
 }
 
-#include "balance.c"
 #include "record.c"
+#include "balance.c"
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
@@ -483,8 +483,12 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 	}
 	/* One that is put back was just tested by the pick. */
 	if (rq->curr && rq->curr != &t->fg) {
+		u32 rule;
+
 		read_queue((u32)cpu, t);
-		if (fg_preempts(check_preempt(rq, t, c->first, 0)) == FG_PREEMPT_YES)
+		rule = check_preempt(rq, t, c->first, 0);
+		tell_pick(rq, t, LIVE_TESTED, rule);
+		if (fg_preempts(rule) == FG_PREEMPT_YES)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	} else if (rq->active_balance) {
 		target = push_target(rq, t, may_migrate(p), bpf_ktime_get_ns());
@@ -559,6 +563,7 @@ static noinline u32 choose(struct live_cpu *c, struct fg_cpu *rq, struct task_st
 	read_queue(cpu, 0);
 	if (!pick(rq))
 		return 0;
+	tell_pick(rq, (struct live_task *)c->next, LIVE_PICKED, c->pick_rule);
 	/* The current task goes on, unless it is to be pushed away: then it is put back, which moves it. */
 	if (c->next == rq->curr) {
 		if (prev && !rq->active_balance)
@@ -676,7 +681,7 @@ OP(quiescent) int live_quiescent(unsigned long long *ctx)
 OP(tick) int live_tick(unsigned long long *ctx)
 {
 	struct task_struct *p = TASK(ctx[0]);
-	u32 cpu = (u32)scx_bpf_task_cpu(p), rule, disabled = p->migration_disabled;
+	u32 cpu = (u32)scx_bpf_task_cpu(p), rule, ticked, disabled = p->migration_disabled;
 	u64 now = bpf_ktime_get_ns();
 	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
 	struct fg_task *left;
@@ -686,7 +691,10 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	update_clock(rq, now);
 	left = leftmost(rq);
 	rule = charge(rq, left);
-	rule |= entity_tick(rq, left);
+	ticked = entity_tick(rq, left);
+	rule = rule ? rule : ticked;
+	if (rule && rq->curr)
+		tell_pick(rq, (struct live_task *)rq->curr, LIVE_SLICE_ENDED, rule);
 	tell_utilization(rq, 1);
 	c = &head()->cpus[cpu];
 	c->ticks++;

@@ -67,6 +67,13 @@ struct live_run {
 #define LIVE_IDLE 8 /* value: the idle state, 4294967295: the CPU leaves it */
 #define LIVE_DECISION 9 /* value: the lower half of the address of the live_decision */
 #define LIVE_FREQUENCY 10 /* value: the CPU whose clock changes << 32, and kHz */
+#define LIVE_BALANCE 11 /* a live_balance_event */
+#define LIVE_PICK 12 /* a live_pick_event. pid: the task that it is about, other: the current one, or the same again; without names */
+
+/* live_pick_event.kind */
+#define LIVE_PICKED 0
+#define LIVE_TESTED 1 /* it was woken, and tested against the current task */
+#define LIVE_SLICE_ENDED 2
 
 /* What recorders read from the map `events`, in the order of time on each CPU. */
 struct live_event {
@@ -82,20 +89,61 @@ struct live_event {
 	char other_comm[LIVE_NAME];
 };
 
+/* An attempt to balance a domain that found a source: members of its fg_balance when it had looked, and what came of it. */
+struct live_pass {
+	s32 src_cpu;
+	s32 dst_cpu;
+	u32 kind; /* FG_CPU_*, or LIVE_ACTIVE: the source pushes a task */
+	u32 migration; /* FG_MIGRATE_* */
+	s64 imbalance;
+	u32 rule; /* enum fg_balance_rule_id */
+	u32 level; /* FG_LEVEL_* */
+	u32 moved; /* tasks */
+	u32 active; /* active balance was asked for */
+};
+
+#define LIVE_ACTIVE 3 /* live_pass.kind, beside FG_CPU_* */
+
+struct live_balance_event {
+	struct live_event event;
+	struct live_pass pass;
+};
+
+/* What places a task on its queue: members of its fg_task. */
+struct live_queued {
+	u64 vruntime;
+	u64 deadline;
+	u64 vprot;
+	u32 flags;
+	u32 on_cpu;
+};
+
+struct live_pick_event {
+	struct live_event event;
+	u32 kind; /* LIVE_PICKED, ... */
+	u32 rule; /* enum fg_pick_rule_id */
+	u32 queued; /* fair tasks on the run queue, the current one included */
+	u32 cpu; /* of the run queue */
+	u64 average; /* of the queue's vruntime; with CFS min_vruntime */
+	struct live_queued task;
+	struct live_queued current;
+};
+
 /* What a CPU alone writes. */
 struct live_cpu {
 	struct fg_wake wake; /* the arguments of the placement that it makes */
 	struct fg_verdict verdict;
 	struct fg_task *first; /* of its queue, for the pick that it makes */
 	struct fg_task *second;
-	struct fg_task *next; /* what that came out with */
+	struct fg_task *next; /* what that came out with, */
 	struct fg_balance balance; /* the attempt that it makes, */
 	struct fg_balance_walk walk; /* the walk over domains that this is part of, */
 	struct fg_balance_walk round; /* and the round over idle CPUs that the walk is part of */
 	u32 rebalance; /* a domain is due: the next dispatch walks over them */
 	u32 kicked; /* FG_NOHZ_*_KICK: the next dispatch makes a round */
 	u32 incoming; /* tasks were moved into its queue: written by others, too */
-	u32 pad;
+	u32 pick_rule; /* and why: enum fg_pick_rule_id */
+	struct live_pass pass; /* of the attempt in balance, for recorders */
 	struct live_decision *slot; /* where the next placement is recorded */
 	struct live_decision *recorded; /* the placement that it makes, null: it is not recorded */
 	u64 lost_decisions; /* placements that found no free slot */
@@ -126,7 +174,9 @@ struct live_head {
 	u64 refused; /* tasks for which there was none */
 	u64 layout; /* of which build the loader is */
 	u32 own_disable; /* how often a program's own prolog disables the migration of the current task: the least that was seen */
-	u32 recorder; /* pid of the process that records, 0: nobody does. User space writes it. */
+	u32 recorder; /* pid of the process that records, 0: nobody does. User space writes it, */
+	u32 records_picks; /* and whether picks are recorded, too */
+	u32 pad;
 	u64 machine; /* where sys and all that it points at begins */
 	u64 machine_len; /* bytes */
 	struct live_run *runs; /* nr_runs of them: the machine without its pointers */

@@ -12,21 +12,32 @@ struct {
 	int (*max_entries)[1 << 22]; /* bytes */
 } events VISIBLE SEC(".maps");
 
-/* other: a second task, or p again. value: as of LIVE_*. wakes: BPF_RB_*. 0: there is no room. */
-static inline __attribute__((always_inline)) u32 tell(u32 kind, struct task_struct *p, struct task_struct *other,
-						      u64 value, u64 wakes)
+/* Room for an event of this many bytes; null: there is none. */
+static inline __attribute__((always_inline)) struct live_event *room(u32 kind, u64 bytes)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	struct live_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	struct live_event *e = bpf_ringbuf_reserve(&events, bytes, 0);
 
 	if (!e) {
 		head()->cpus[cpu].lost_events++;
 		return 0;
 	}
 	e->time = bpf_ktime_get_ns();
-	e->value = value;
+	e->value = 0;
 	e->kind = kind;
 	e->cpu = cpu;
+	return e;
+}
+
+/* other: a second task, or p again. value: as of LIVE_*. wakes: BPF_RB_*. 0: there is no room. */
+static inline __attribute__((always_inline)) u32 tell(u32 kind, struct task_struct *p, struct task_struct *other,
+						      u64 value, u64 wakes)
+{
+	struct live_event *e = room(kind, sizeof(*e));
+
+	if (!e)
+		return 0;
+	e->value = value;
 	e->pid = p->pid;
 	e->other = other->pid;
 	e->prio = p->prio;
@@ -71,4 +82,78 @@ static inline void tell_decision(struct task_struct *p, u32 cpu)
 
 	if (d && !tell(LIVE_DECISION, p, p, ADDRESS(d), d->wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
 		d->taken = 0;
+}
+
+/* The attempt in c->balance of a domain of this level has found a source, and moves nothing yet. */
+static inline void note_source(struct live_cpu *c, const struct fg_balance *b, u32 kind, u32 level)
+{
+	c->pass.src_cpu = b->src_cpu;
+	c->pass.dst_cpu = b->dst_cpu;
+	c->pass.kind = kind;
+	c->pass.migration = b->migration;
+	c->pass.imbalance = b->imbalance;
+	c->pass.rule = b->rule;
+	c->pass.level = level;
+}
+
+/* What that came to. */
+global_func u32 tell_pass(struct live_cpu *c state_arg, u32 moved, u32 active)
+{
+	struct live_balance_event *e;
+
+	if (!head()->recorder)
+		return 0;
+	e = (struct live_balance_event *)room(LIVE_BALANCE, sizeof(*e));
+	if (!e)
+		return 0;
+	e->event.pid = 0;
+	e->event.other = 0;
+	e->pass.src_cpu = c->pass.src_cpu;
+	e->pass.dst_cpu = c->pass.dst_cpu;
+	e->pass.kind = c->pass.kind;
+	e->pass.migration = c->pass.migration;
+	e->pass.imbalance = c->pass.imbalance;
+	e->pass.rule = c->pass.rule;
+	e->pass.level = c->pass.level;
+	e->pass.moved = moved;
+	e->pass.active = active;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 1;
+}
+
+static inline __attribute__((always_inline)) void queued_state(struct live_queued *to, const struct fg_task *p)
+{
+	to->vruntime = p->vruntime;
+	to->deadline = p->deadline;
+	to->vprot = p->vprot;
+	to->flags = p->flags;
+	to->on_cpu = p->on_cpu;
+}
+
+/* kind: LIVE_PICKED and so on, of t on the queue of rq. rule: enum fg_pick_rule_id. */
+global_func u32 tell_pick(RQ, SLOT, u32 kind, u32 rule)
+{
+	struct fg_task *curr = rq->curr;
+	struct live_pick_event *e;
+	u64 average;
+
+	if (!head()->records_picks)
+		return 0;
+	average = is_eevdf(head()->sys) ? fg_avg_vruntime(&rq->fair) : rq->fair.min_vruntime;
+	e = (struct live_pick_event *)room(LIVE_PICK, sizeof(*e));
+	if (!e)
+		return 0;
+	/* Runnable, and another one. */
+	curr = curr && curr != &t->fg && curr->on_rq ? curr : &t->fg;
+	e->event.pid = t->pid;
+	e->event.other = ((struct live_task *)curr)->pid;
+	e->kind = kind;
+	e->rule = rule;
+	e->queued = rq->h_nr_running;
+	e->cpu = (u32)rq->id;
+	e->average = average;
+	queued_state(&e->task, &t->fg);
+	queued_state(&e->current, curr);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 1;
 }

@@ -194,8 +194,9 @@ impl Arena {
         unsafe { (self.head_member("recorder") as *const u32).read_volatile() }
     }
 
-    /// Says who records.
-    pub fn set_recorder(&self, pid: u32) {
+    /// Says who records, and whether picks are recorded, too.
+    pub fn set_recorder(&self, pid: u32, picks: bool) {
+        self.set_half(self.head_member("records_picks"), u32::from(picks && pid != 0));
         self.set_half(self.head_member("recorder"), pid);
     }
 

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use fairground_fair::ffi::FgWhy;
+use fairground_fair::ffi::{FgWhy, FG_PROTECT, FG_RQ};
 use fairground_fair::reasons;
 use fairground_trace::Export;
 use libbpf_rs::{ErrorKind, MapHandle, RingBufferBuilder};
@@ -14,7 +14,7 @@ use libbpf_rs::{ErrorKind, MapHandle, RingBufferBuilder};
 use crate::arena::START;
 use crate::decision::{Arguments, Replica, Verdict};
 use crate::scheduler::{Running, EVENTS_PIN};
-use crate::stream::{kinds, Placed, RawEvent, Stream};
+use crate::stream::{kinds, Placed, QueueOrder, RawEvent, Stream};
 use crate::{kernel_error, now, LiveError};
 
 /// What a recording came to.
@@ -30,6 +30,8 @@ pub struct Recorded {
     pub lost: (u64, u64),
     /// The first placements that came out otherwise.
     pub different: Vec<Different>,
+    /// The scheduler ended before the recording did, or was started anew, as it is when a CPU goes offline.
+    pub is_cut_short: bool,
 }
 
 /// A placement that the command's policy decides otherwise than the kernel's did, on the same state.
@@ -44,6 +46,9 @@ pub struct Different {
     /// The command.
     pub native: Verdict,
 }
+
+/// How often is looked whether the scheduler still runs.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// How many of them are kept.
 const MOST_DIFFERENT: usize = 8;
@@ -61,7 +66,7 @@ struct Recording<'r> {
 }
 
 impl<'r> Recording<'r> {
-    fn begin(running: &'r Running) -> Result<Recording<'r>, LiveError> {
+    fn begin(running: &'r Running, picks: bool) -> Result<Recording<'r>, LiveError> {
         let arena = &running.arena;
         let other = arena.recorder();
         if other != 0 && PathBuf::from(format!("/proc/{other}")).exists() {
@@ -71,7 +76,7 @@ impl<'r> Recording<'r> {
             .map_err(|error| kernel_error("open the scheduler's events", error))?;
         // Of one that was killed: programs that are just filling a slot end first.
         if other != 0 {
-            arena.set_recorder(0);
+            arena.set_recorder(0, false);
             std::thread::sleep(Duration::from_millis(10));
         }
         let mut slots = arena.slots();
@@ -79,12 +84,12 @@ impl<'r> Recording<'r> {
         slots.iter().for_each(|slot| arena.release(*slot));
         let mut recording = Recording { running, events, slots, since: now(), lost_before: (0, 0) };
         recording.lost_before = recording.lost();
-        arena.set_recorder(std::process::id());
+        arena.set_recorder(std::process::id(), picks);
         Ok(recording)
     }
 
     fn stop(&self) {
-        self.running.arena.set_recorder(0);
+        self.running.arena.set_recorder(0, false);
     }
 
     /// Placements and events without room.
@@ -110,7 +115,7 @@ struct Recorder<'r, 'o> {
     recorded: Recorded,
 }
 
-/// Records until `goes_on` says no. `out` gets the events; with `why` and the reasons of placements.
+/// Records until `goes_on` says no. `out` gets the events; with `why` also picks, and the reasons of placements.
 ///
 /// # Errors
 /// Another process records, the kernel refuses, or the trace cannot be written.
@@ -120,7 +125,7 @@ pub fn record<'o>(
     why: bool,
     mut goes_on: impl FnMut() -> bool,
 ) -> Result<Recorded, LiveError> {
-    let recording = Recording::begin(running)?;
+    let recording = Recording::begin(running, why)?;
     let len = running.arena.head("machine_len") as usize;
     // SAFETY: a slot of the arena that `running` has mapped.
     let replica = recording.slots.first().and_then(|slot| unsafe { Replica::new(*slot, len) });
@@ -141,7 +146,15 @@ pub fn record<'o>(
         })
         .map_err(failed)?;
     let ring = builder.build().map_err(failed)?;
+    let mut next_look = Instant::now() + LOOK_EVERY;
     while goes_on() {
+        if Instant::now() >= next_look {
+            if !running.is_in_charge() {
+                recorder.borrow_mut().recorded.is_cut_short = true;
+                break;
+            }
+            next_look = Instant::now() + LOOK_EVERY;
+        }
         match ring.poll(Duration::from_millis(10)) {
             // By a signal, after which `goes_on` may say no.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -161,7 +174,10 @@ pub fn record<'o>(
 impl Recorder<'_, '_> {
     fn take(&mut self, bytes: &[u8]) {
         // Earlier ones are of a recorder that was killed.
-        let Some(raw) = RawEvent::read(bytes).filter(|raw| raw.time >= self.recording.since) else { return };
+        let running = self.recording.running;
+        let order = QueueOrder { rq: running.feature(FG_RQ), protect: running.feature(FG_PROTECT) };
+        let raw = RawEvent::read(bytes, order).filter(|raw| raw.time >= self.recording.since);
+        let Some(raw) = raw else { return };
         let placed = if raw.kind == kinds::DECISION { self.decide(&raw) } else { None };
         self.stream.take(raw, placed);
     }

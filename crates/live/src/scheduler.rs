@@ -227,8 +227,8 @@ impl Drop for Scheduler {
 
 /// A scheduler that another process has started.
 pub struct Running {
-    // Keeps the map, and so its memory.
-    _map: MapHandle,
+    // Keeps its memory.
+    map: MapHandle,
     pub(crate) arena: Arena,
 }
 
@@ -250,7 +250,14 @@ impl Running {
         if !arena.is_of_this_build() {
             return Err(kernel_error("open the scheduler's arena", "another build of the command has started it"));
         }
-        Ok(Running { _map: map, arena })
+        Ok(Running { map, arena })
+    }
+
+    /// Whether it still runs, and is not another one that was started since.
+    pub fn is_in_charge(&self) -> bool {
+        let id = |map: &MapHandle| map.info().map(|info| info.info.id).ok();
+        let pinned = MapHandle::from_pinned_path(ARENA_PIN).ok();
+        pinned.is_some_and(|pinned| id(&pinned).is_some_and(|now| id(&self.map) == Some(now)))
     }
 
     /// What it has done so far.

@@ -4,8 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use fairground_fair::ffi::{FG_WF_EXEC, FG_WF_FORK};
-use fairground_sim::{Decision, DecisionKind, Event, EventKind, MigrateCause, Reason, SwitchState, TaskId};
+use fairground_fair::ffi::{FgBalance, FgTask, FG_WF_EXEC, FG_WF_FORK};
+use fairground_fair::{queued_task, source_found, task_pushed};
+use fairground_sim::{
+    Balance, Decision, DecisionKind, Event, EventKind, MigrateCause, PickKind, PickReport, QueuedTask, Reason,
+    SwitchState, TaskId,
+};
 use fairground_trace::{Export, RealThread};
 
 use crate::decision::{Arguments, Verdict};
@@ -17,6 +21,12 @@ const DISORDER: u64 = 1_000_000;
 const DEAD: u64 = 0x80 | 0x10 | 0x20;
 /// `value` of a LIVE_IDLE when the CPU leaves idle.
 const IDLE_EXIT: u64 = u32::MAX as u64;
+/// `kind` of a live_pass that is a push.
+const ACTIVE: u32 = 3;
+/// `kind` of a live_pick_event, by number.
+const PICK_KINDS: [PickKind; 3] = [PickKind::Pick, PickKind::Wakeup, PickKind::Slice];
+/// What is written of a thread without a name, as ftrace has it.
+const NAMELESS: &str = "<...>";
 
 /// A thread as an event has it.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +60,43 @@ pub struct RawEvent {
     pub cpu: u32,
     /// Two threads; the second may be the first again.
     pub threads: [RawThread; 2],
+    /// Of the kinds that have more to say.
+    pub details: Details,
+}
+
+/// What some kinds of events have beside the rest.
+#[derive(Clone, Copy, Debug)]
+pub enum Details {
+    /// Nothing.
+    None,
+    /// Of [`kinds::BALANCE`].
+    Balance(Balance),
+    /// Of [`kinds::PICK`].
+    Pick(RawPick),
+}
+
+/// A pick, but for the tasks, which are the event's threads.
+#[derive(Clone, Copy, Debug)]
+pub struct RawPick {
+    /// What it is about.
+    pub kind: PickKind,
+    /// `FG_PICK_RULE_*`.
+    pub rule: u16,
+    /// Fair tasks on the run queue.
+    pub queued: u32,
+    /// The CPU of the run queue.
+    pub cpu: u32,
+    /// Of both threads.
+    pub states: [QueuedTask; 2],
+}
+
+/// Values of the features that say how a queue is ordered.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueOrder {
+    /// Of `rq`.
+    pub rq: u8,
+    /// Of `protect`.
+    pub protect: u8,
 }
 
 /// Kinds of events: LIVE_* of live.h.
@@ -64,28 +111,108 @@ pub mod kinds {
     pub const IDLE: u32 = 8;
     pub const DECISION: u32 = 9;
     pub const FREQUENCY: u32 = 10;
+    pub const BALANCE: u32 = 11;
+    pub const PICK: u32 = 12;
+}
+
+/// Numbers of a struct of live.h that begins somewhere in an event.
+struct Fields<'b> {
+    bytes: &'b [u8],
+    of: usize,
+}
+
+impl<'b> Fields<'b> {
+    /// Of the struct called `name`, which `bytes` begins with; none: it is cut short.
+    fn read(bytes: &'b [u8], name: &str) -> Option<Fields<'b>> {
+        let of = number(name);
+        Some(Fields { bytes: bytes.get(..size(of, Build::Small))?, of })
+    }
+
+    /// The struct of this type that is the member `name`.
+    fn within(&self, name: &str, of: &str) -> Option<Fields<'b>> {
+        Fields::read(&self.bytes[member(self.of, name).offset..], of)
+    }
+
+    fn get<const N: usize>(&self, name: &str) -> [u8; N] {
+        self.bytes[member(self.of, name).offset..].first_chunk().copied().unwrap_or([0; N])
+    }
+
+    fn half(&self, name: &str) -> u32 {
+        u32::from_ne_bytes(self.get(name))
+    }
+
+    fn whole(&self, name: &str) -> u64 {
+        u64::from_ne_bytes(self.get(name))
+    }
+}
+
+/// A `struct live_pass`.
+fn pass(fields: &Fields) -> Balance {
+    let (src_cpu, dst_cpu) = (fields.half("src_cpu") as i32, fields.half("dst_cpu") as i32);
+    let (kind, level) = (fields.half("kind"), fields.half("level") as u8);
+    if kind == ACTIVE {
+        return task_pushed(level, src_cpu as u32, dst_cpu as u32);
+    }
+    let imbalance = fields.whole("imbalance") as i64;
+    let (migration, rule) = (fields.half("migration"), fields.half("rule"));
+    let moved = fields.half("moved");
+    let found = FgBalance { kind, src_cpu, dst_cpu, migration, imbalance, rule, moved, ..FgBalance::zeroed() };
+    Balance { active: fields.half("active") != 0, ..source_found(&found, level) }
+}
+
+/// A `struct live_pick_event`.
+fn pick(fields: &Fields, order: QueueOrder) -> Option<RawPick> {
+    let average = fields.whole("average");
+    let state = |name| {
+        let queued = fields.within(name, "live_queued")?;
+        let task = FgTask {
+            vruntime: queued.whole("vruntime"),
+            deadline: queued.whole("deadline"),
+            vprot: queued.whole("vprot"),
+            flags: queued.half("flags"),
+            on_cpu: queued.half("on_cpu") as _,
+            ..FgTask::zeroed()
+        };
+        Some(queued_task(&task, average, order.rq, order.protect))
+    };
+    Some(RawPick {
+        kind: *PICK_KINDS.get(fields.half("kind") as usize)?,
+        rule: fields.half("rule") as u16,
+        queued: fields.half("queued"),
+        cpu: fields.half("cpu"),
+        states: [state("task")?, state("current")?],
+    })
 }
 
 impl RawEvent {
-    /// From the bytes of a `struct live_event`; none: there are too few.
-    pub fn read(bytes: &[u8]) -> Option<RawEvent> {
-        let of = number("live_event");
-        if bytes.len() < size(of, Build::Small) {
-            return None;
-        }
-        let at = |name| member(of, name).offset;
-        let half = |name| bytes[at(name)..].first_chunk().map_or(0, |b| u32::from_ne_bytes(*b));
-        let whole = |name| bytes[at(name)..].first_chunk().map_or(0, |b| u64::from_ne_bytes(*b));
-        let comm = |name| bytes[at(name)..].first_chunk().copied().unwrap_or([0; 16]);
-        Some(RawEvent {
-            time: whole("time"),
-            value: whole("value"),
-            kind: half("kind"),
-            cpu: half("cpu"),
-            threads: [
-                RawThread { pid: half("pid"), prio: half("prio") as i32, comm: comm("comm") },
-                RawThread { pid: half("other"), prio: half("other_prio") as i32, comm: comm("other_comm") },
+    /// From the bytes of a `struct live_event`, and of what is around it for its kind; none: there are too few.
+    pub fn read(bytes: &[u8], order: QueueOrder) -> Option<RawEvent> {
+        let event = Fields::read(bytes, "live_event")?;
+        let kind = event.half("kind");
+        let details = match kind {
+            kinds::BALANCE => {
+                Details::Balance(pass(&Fields::read(bytes, "live_balance_event")?.within("pass", "live_pass")?))
+            }
+            kinds::PICK => Details::Pick(pick(&Fields::read(bytes, "live_pick_event")?, order)?),
+            _ => Details::None,
+        };
+        let thread = |pid, prio, comm: [u8; 16]| RawThread { pid, prio: prio as i32, comm };
+        // Names of the others are not filled in.
+        let threads = match details {
+            Details::None => [
+                thread(event.half("pid"), event.half("prio"), event.get("comm")),
+                thread(event.half("other"), event.half("other_prio"), event.get("other_comm")),
             ],
+            Details::Balance(_) => [thread(0, 0, [0; 16]); 2],
+            Details::Pick(_) => [event.half("pid"), event.half("other")].map(|pid| thread(pid, 0, [0; 16])),
+        };
+        Some(RawEvent {
+            time: event.whole("time"),
+            value: event.whole("value"),
+            kind,
+            cpu: event.half("cpu"),
+            threads,
+            details,
         })
     }
 }
@@ -107,9 +234,13 @@ impl Threads {
         if pid == 0 {
             return None;
         }
-        let thread = RealThread { comm: raw.name(), pid, prio: raw.prio };
         let known = self.tasks.get(&pid);
         let task = known.map_or(self.next, |(task, _)| *task);
+        let thread = match raw.comm[0] {
+            0 if known.is_some() => return Some(task),
+            0 => RealThread { comm: NAMELESS.into(), pid, prio: 120 },
+            _ => RealThread { comm: raw.name(), pid, prio: raw.prio },
+        };
         if known.is_none_or(|(_, known)| *known != thread) {
             self.next = self.next.max(task + 1);
             if let Some(out) = out {
@@ -232,6 +363,22 @@ fn event_kind(raw: &RawEvent, [task, other]: [Option<TaskId>; 2], placed: Option
                 group_cpus: verdict.counts[2],
             })
         }
+        kinds::BALANCE | kinds::PICK => match raw.details {
+            Details::Balance(balance) => EventKind::Balance(balance),
+            Details::Pick(pick) => {
+                let other = other.filter(|other| Some(*other) != task);
+                EventKind::Pick(PickReport {
+                    kind: pick.kind,
+                    cpu: pick.cpu,
+                    task: task?,
+                    rule: pick.rule,
+                    queued: pick.queued,
+                    state: pick.states[0],
+                    current: other.map(|other| (other, pick.states[1])),
+                })
+            }
+            Details::None => return None,
+        },
         _ => return None,
     })
 }
@@ -241,6 +388,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
+    use fairground_sim::BalanceKind;
     use fairground_trace::{FtraceText, Names, RuleNames};
 
     use super::*;
@@ -266,7 +414,7 @@ mod tests {
     }
 
     fn event(time: u64, kind: u32, value: u64, threads: [RawThread; 2]) -> RawEvent {
-        RawEvent { time, value, kind, cpu: 1, threads }
+        RawEvent { time, value, kind, cpu: 1, threads, details: Details::None }
     }
 
     fn written(events: &[RawEvent]) -> String {
@@ -312,7 +460,50 @@ mod tests {
 
     #[test]
     fn an_event_that_is_cut_short_is_none() {
-        let whole = vec![0; size(number("live_event"), Build::Small)];
-        assert!(RawEvent::read(&whole).is_some() && RawEvent::read(&whole[1..]).is_none());
+        let order = QueueOrder { rq: 0, protect: 0 };
+        for (kind, name) in
+            [(0, "live_event"), (kinds::BALANCE, "live_balance_event"), (kinds::PICK, "live_pick_event")]
+        {
+            let mut whole = vec![0; size(number(name), Build::Small)];
+            let at = member(number("live_event"), "kind").offset;
+            whole[at..at + 4].copy_from_slice(&kind.to_ne_bytes());
+            assert!(RawEvent::read(&whole, order).is_some(), "{name}");
+            assert!(RawEvent::read(&whole[..whole.len() - 1], order).is_none(), "{name}");
+        }
+    }
+
+    /// Writes members of four bytes of a struct that begins at `begin`.
+    fn fill(bytes: &mut [u8], of: &str, begin: usize, values: &[(&str, u32)]) {
+        for (name, value) in values {
+            let at = begin + member(number(of), name).offset;
+            bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+    }
+
+    #[test]
+    fn a_pass_is_what_the_run_of_a_simulation_reports() {
+        let of = number("live_balance_event");
+        let mut bytes = vec![0; size(of, Build::Small)];
+        fill(&mut bytes, "live_event", 0, &[("kind", kinds::BALANCE), ("cpu", 2)]);
+        let values =
+            [("src_cpu", 5), ("dst_cpu", 2), ("kind", 1), ("imbalance", 300), ("rule", 7), ("level", 3), ("moved", 2)];
+        fill(&mut bytes, "live_pass", member(of, "pass").offset, &values);
+        let raw = RawEvent::read(&bytes, QueueOrder { rq: 0, protect: 0 }).unwrap();
+        let Some(EventKind::Balance(balance)) = event_kind(&raw, [None, None], None) else { panic!("{raw:?}") };
+        assert_eq!((balance.src, balance.dst, balance.amount, balance.level), (5, 2, 300, 3));
+        assert_eq!((balance.kind, balance.rule, balance.moved), (BalanceKind::Idle, 7, 2));
+    }
+
+    #[test]
+    fn picks_of_unknown_threads_get_a_name_later() {
+        let state = QueuedTask { lag: -5, ..QueuedTask::default() };
+        let pick = RawPick { kind: PickKind::Slice, rule: 1, queued: 3, cpu: 1, states: [state; 2] };
+        let nameless = |pid| RawThread { pid, prio: 0, comm: [0; 16] };
+        let picked = RawEvent { details: Details::Pick(pick), ..event(1, kinds::PICK, 0, [nameless(7), nameless(8)]) };
+        let text = written(&[picked, event(2, kinds::WAKEUP, 0, [thread(7, "cat"); 2])]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains("fairground_pick: kind=slice comm=<...> pid=7 prio=120"), "{text}");
+        assert!(lines[0].contains("lag=-5") && lines[0].contains("curr_pid=8"), "{text}");
+        assert!(lines[1].contains("sched_wakeup: comm=cat pid=7"), "{text}");
     }
 }

@@ -2,16 +2,15 @@
 
 use fairground_machine::{CpuId, SoftCost};
 use fairground_sim::{
-    draw, Balance, BalanceAttempt, BalanceKind, BalanceUnit, Env, Ipi, MigrateCause, PickKind, Purpose, TaskId, Time,
-    WakeContext,
+    draw, Balance, BalanceAttempt, Env, Ipi, MigrateCause, PickKind, Purpose, TaskId, Time, WakeContext,
 };
 
 use super::tracepoints::Tracepoints;
 use crate::ffi::*;
-use crate::picks;
 use crate::sequence::Host;
 use crate::topology::Topology;
 use crate::world::World;
+use crate::{passes, picks};
 
 /// A woken task on its way to another CPU.
 #[derive(Clone, Copy, Debug)]
@@ -211,26 +210,7 @@ impl Host for SimHost<'_> {
 
     fn balance_looked(&mut self, world: &World, b: &FgBalance, found: bool) {
         let Some(sd) = world.domain_of(b).filter(|_| found) else { return };
-        let look = Balance {
-            kind: match b.kind {
-                FG_CPU_NOT_IDLE => BalanceKind::Busy,
-                FG_CPU_IDLE => BalanceKind::Idle,
-                _ => BalanceKind::NewlyIdle,
-            },
-            level: self.sim.topology.level_of(sd),
-            src: b.src_cpu as CpuId,
-            dst: b.dst_cpu as CpuId,
-            unit: match b.migration {
-                FG_MIGRATE_LOAD => BalanceUnit::Load,
-                FG_MIGRATE_UTIL => BalanceUnit::Util,
-                FG_MIGRATE_TASK | FG_MIGRATE_LLC => BalanceUnit::Task,
-                _ => BalanceUnit::Misfit,
-            },
-            amount: u64::try_from(b.imbalance).unwrap_or(0),
-            rule: b.rule as u16,
-            moved: b.moved,
-            active: false,
-        };
+        let look = passes::source_found(b, self.sim.topology.level_of(sd));
         self.sim.report = Some((self.env.balancing(look), look));
     }
 
@@ -245,17 +225,7 @@ impl Host for SimHost<'_> {
     }
 
     fn pushing(&mut self, sd: usize, src: CpuId, dst: CpuId) {
-        let push = Balance {
-            kind: BalanceKind::Active,
-            level: self.sim.topology.level_of(sd),
-            src,
-            dst,
-            unit: BalanceUnit::Task,
-            amount: 1,
-            rule: FG_BALANCE_RULE_PUSH as u16,
-            moved: 1,
-            active: false,
-        };
+        let push = passes::task_pushed(self.sim.topology.level_of(sd), src, dst);
         let report = self.env.balancing(push);
         self.env.balanced(report, push);
     }

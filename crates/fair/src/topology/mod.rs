@@ -109,6 +109,17 @@ impl Topology {
         self.levels.get(usize::from(level)).map_or("unknown", |level| &level.name)
     }
 
+    /// Names of levels by their number in the policy, `FG_LEVEL_*`; empty where the machine has no such level.
+    pub fn names_of_policy_levels(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for level in &self.levels {
+            let id = level.id as usize;
+            names.resize(names.len().max(id + 1), "");
+            names[id] = level.name.as_str();
+        }
+        names
+    }
+
     /// The highest domain of `cpu` whose CPUs share their last-level cache.
     pub(crate) fn llc(&self, cpu: CpuId) -> Option<&DomainNode> {
         self.plan.chain(cpu).take_while(|d| d.sd.flags & FG_SD_SHARE_LLC != 0).last()

@@ -1,10 +1,11 @@
 //! `fairground live record`.
 
 use std::path::Path;
+use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use fairground_fair::{balance_rules, features, note_text, pick_rules, rules, Features};
+use fairground_fair::{balance_rules, note_text, pick_rules, rules, Features, Options, Topology};
 use fairground_live::{record, Different, Recorded, Running};
 use fairground_trace::{Export, FtraceText, Hardware, Names, PerfettoTrace, RuleNames};
 
@@ -23,16 +24,21 @@ impl Record {
         let running = Running::open()?;
         let stop = stop_on_signals();
         let begin = Instant::now();
-        let goes_on =
-            || !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s));
+        let mut beside = Beside::new(&self.command);
+        let goes_on = || {
+            !stop.load(Ordering::Relaxed)
+                && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s))
+                && beside.goes_on()
+        };
         let recorded = match &self.output {
             None => record(&running, None, false, goes_on)?,
             Some(path) => self.traced(&running, path, goes_on)?,
         };
-        let beside = self.output.as_deref().unwrap_or(Path::new("record"));
-        print_beside(beside, &report(&recorded))?;
+        let command_failed = beside.end();
+        let output = self.output.as_deref().unwrap_or(Path::new("record"));
+        print_beside(output, &report(&recorded))?;
         if recorded.same == recorded.decisions {
-            return Ok(End::Done);
+            return command_failed.map_or(Ok(End::Done), |why| Err(run_failed(why)));
         }
         let different = recorded.decisions - recorded.same;
         Err(run_failed(format!("the command's policy decides otherwise than the kernel's in {different} placements")))
@@ -48,7 +54,10 @@ impl Record {
         };
         let file = text.as_ref().map_or_else(|| output.descriptor(), dat::copy)?;
         let file = std::io::BufWriter::new(file);
-        let (names, words) = (Names::without_workload(), words());
+        let features = in_force(running);
+        let topology =
+            Topology::new(&machine, &features, &Options::default()).map_err(|error| run_failed(error.to_string()))?;
+        let (names, words) = (Names::without_workload(), words(&topology));
         let mut trace: Box<dyn Export> = match format {
             TraceFormatName::Perfetto => {
                 Box::new(PerfettoTrace::new(file, Hardware::from_machine(&machine), names, words, self.why))
@@ -57,7 +66,7 @@ impl Record {
                 Box::new(FtraceText::new(file, machine.nr_cpus(), names, words, self.why))
             }
         };
-        let sched = in_force(running).to_string();
+        let sched = features.to_string();
         let name = self.machine.as_deref().unwrap_or("captured");
         trace.head(&[("machine", name), ("workload", "live"), ("sched", &sched)], &[]);
         let recorded = record(running, Some(trace), self.why, goes_on)?;
@@ -69,19 +78,71 @@ impl Record {
     }
 }
 
-/// The features of the scheduler that runs.
-pub fn in_force(running: &Running) -> Features {
-    (0..features().len()).fold(Features::newest(), |values, id| values.with_value(id, running.feature(id)))
+/// The command during which is recorded, if there is one. It starts with the recording.
+struct Beside<'a> {
+    words: &'a [String],
+    state: State,
 }
 
-fn words() -> RuleNames {
+enum State {
+    /// The recording has not begun.
+    Waits,
+    Runs(Child),
+    Ended(Option<String>),
+}
+
+impl Beside<'_> {
+    fn new(words: &[String]) -> Beside<'_> {
+        Beside { words, state: State::Waits }
+    }
+
+    /// Starts the command when it is asked first. False: it has ended.
+    fn goes_on(&mut self) -> bool {
+        let Some((program, arguments)) = self.words.split_first() else { return true };
+        match &mut self.state {
+            State::Waits => match std::process::Command::new(program).args(arguments).spawn() {
+                Ok(child) => self.state = State::Runs(child),
+                Err(error) => self.state = State::Ended(Some(format!("cannot run `{program}`: {error}"))),
+            },
+            State::Runs(child) => match child.try_wait() {
+                Ok(None) => {}
+                Ok(Some(status)) => {
+                    self.state = State::Ended((!status.success()).then(|| format!("`{program}` failed: {status}")));
+                }
+                Err(error) => self.state = State::Ended(Some(format!("cannot wait for `{program}`: {error}"))),
+            },
+            State::Ended(_) => {}
+        }
+        !matches!(self.state, State::Ended(_))
+    }
+
+    /// A command that still runs goes on, as it does beside `perf record` that is interrupted; why it failed, if it did.
+    fn end(self) -> Option<String> {
+        match self.state {
+            State::Ended(why) => why,
+            State::Waits | State::Runs(_) => None,
+        }
+    }
+}
+
+/// The features of the scheduler that runs.
+pub fn in_force(running: &Running) -> Features {
+    Features::from_values(|id| running.feature(id))
+}
+
+fn words(topology: &Topology) -> RuleNames {
     let notes: Vec<&str> = (0..NOTES).map(note_text).collect();
-    RuleNames::new(rules(), &notes).with_balancing(balance_rules(), &[]).with_picks(pick_rules())
+    RuleNames::new(rules(), &notes)
+        .with_balancing(balance_rules(), &topology.names_of_policy_levels())
+        .with_picks(pick_rules())
 }
 
 fn report(recorded: &Recorded) -> String {
-    let Recorded { events, decisions, same, lost, different } = recorded;
+    let Recorded { events, decisions, same, lost, different, is_cut_short } = recorded;
     let mut text = format!("{events} events, {decisions} placements with their state\n");
+    if *is_cut_short {
+        text += "the scheduler has ended meanwhile, or was started anew: nothing is recorded of what came then\n";
+    }
     if *lost != (0, 0) {
         text += &format!("without room: {} placements, {} events\n", lost.0, lost.1);
     }
