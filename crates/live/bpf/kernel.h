@@ -142,6 +142,7 @@ KFUNC s32 scx_bpf_create_dsq(u64 dsq_id, s32 node);
 KFUNC s32 scx_bpf_task_cpu(const struct task_struct *p);
 KFUNC void scx_bpf_kick_cpu(s32 cpu, u64 flags);
 KFUNC u32 scx_bpf_reenqueue_local(void);
+KFUNC void scx_bpf_error_bstr(char *fmt, unsigned long long *data, u32 data__sz);
 KFUNC void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data__sz);
 KFUNC u32 scx_bpf_cpuperf_cur(s32 cpu);
 KFUNC void scx_bpf_cpuperf_set(s32 cpu, u32 perf);

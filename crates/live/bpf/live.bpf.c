@@ -227,6 +227,7 @@ static inline void read_attributes(struct live_task *t, struct task_struct *p)
 }
 
 #include "cpu.c"
+#include "watchdog.c"
 
 /* Guards head()->free and the list that begins there. An arena has no atomic operations on CPUs without LSE. */
 struct bpf_spin_lock slots_lock SEC(".data.slots_lock");
@@ -473,6 +474,7 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 		insert_local(p, ctx[1]);
 		return 0;
 	}
+	t->queued = bpf_ktime_get_ns();
 	c = &head()->cpus[(u32)cpu];
 	rq = cpu_rq(head()->sys, (u32)cpu);
 	if (!t->fg.on_rq) {
@@ -704,6 +706,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 		c->rebalance = 1;
 	if (rule || c->rebalance || c->incoming || rq->active_balance)
 		p->scx.slice = 0;
+	watch_queues(now);
 	return 0;
 }
 
@@ -807,6 +810,6 @@ SEC(".struct_ops.link") struct sched_ext_ops fairground VISIBLE = {
 	.init = (void *)live_init,
 	.exit = (void *)live_exit,
 	.flags = SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_LAST,
-	.timeout_ms = 10000,
+	.timeout_ms = 30000,
 	.name = "fairground",
 };

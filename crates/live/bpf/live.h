@@ -28,8 +28,9 @@ struct live_task {
 	u32 flags; /* LIVE_* */
 	s32 pid;
 	u64 woken; /* ns: when it became runnable by a wakeup, 0: it has run since */
+	u64 queued; /* ns: when it came into the queue where it waits */
 	struct live_task *next_free;
-	u64 pad[5];
+	u64 pad[4];
 };
 
 /*
@@ -148,6 +149,9 @@ struct live_cpu {
 	struct live_decision *recorded; /* the placement that it makes, null: it is not recorded */
 	u64 lost_decisions; /* placements that found no free slot */
 	u64 lost_events; /* that found no room in `events` */
+	u64 late; /* how often a task of its queue had waited for long, and it got another look, */
+	u64 late_since; /* ns: since when, when the watchdog last looked, */
+	u64 late_pid; /* and which task */
 	u64 idled_early; /* how often the CPU went idle with tasks in its queue, and was sent back to them */
 	u32 told_util; /* what schedutil was last told */
 	u32 nr_idle_states; /* 0: the CPU has no cpuidle */
@@ -182,6 +186,7 @@ struct live_head {
 	struct live_run *runs; /* nr_runs of them: the machine without its pointers */
 	u64 nr_runs;
 	u64 nr_slots; /* of live_decision, for each CPU */
+	u64 next_watch; /* ns: when the watchdog looks again */
 };
 
 #endif

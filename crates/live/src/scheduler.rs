@@ -107,6 +107,8 @@ pub struct Status {
     pub unknown: u64,
     /// Tasks that were refused because all slots were taken.
     pub refused: u64,
+    /// How often a task had waited for 5 s in the queue of a CPU, which got another look at it.
+    pub late: u64,
     /// How often CPUs went idle with tasks in their queues, and were sent back to them.
     pub idled_early: u64,
     /// From wakeups until the tasks ran.
@@ -382,6 +384,7 @@ fn status(arena: &Arena) -> Status {
         all.switches += one("switches");
         all.ticks += one("ticks");
         all.unknown += one("unknown");
+        all.late += one("late");
         all.idled_early += one("idled_early");
         all.waits.count += one("waits");
         all.waits.sum_ns += one("waited");

@@ -241,6 +241,12 @@ fn report(status: &Counters) -> String {
             text += &format!("{n:>10} {:>5.1} %  {function}: {label}\n", n as f64 * 100.0 / all as f64);
         }
     }
+    if status.late > 0 {
+        text += &format!(
+            "\n{} times a task had waited for more than 5 s in a queue, and its CPU got another look\n",
+            status.late
+        );
+    }
     if status.idled_early > 0 {
         text += &format!(
             "\n{} times a CPU went idle with tasks in its queue, and was sent back to them\n",

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The scheduler's own watchdog, below the kernel's (ops.timeout_ms), which ends the scheduler without a second look. Once a second
+ * the CPU whose tick comes first looks at the queues of all CPUs, idle ones included. Where a task has waited for long, its CPU gets
+ * another look at its queue, which is counted; where one has waited too long, the scheduler ends with the task's name in the message,
+ * and the kernel's fair class is in charge again.
+ *
+ * DEVIATION: the kernel's fair class lets a task of little weight wait as long as its weight says.
+ */
+#define WATCH_EVERY 1000000000ull /* ns */
+#define LATE 5000000000ull
+#define TOO_LATE 20000000000ull
+
+/* ns for which the task that has been in the queue of a CPU for longest has waited; its pid is in late_pid of the CPU's live_cpu. */
+static noinline u64 longest_queued(u32 cpu, u64 now)
+{
+	struct live_cpu *c = &head()->cpus[cpu];
+	struct bpf_iter_scx_dsq it;
+
+	c->late_since = now;
+	for_each_queued(p, cpu, it)
+	{
+		struct live_task *t = slot_of(p);
+
+		if (!t || t->queued >= c->late_since)
+			continue;
+		c->late_since = t->queued;
+		c->late_pid = (u64)t->pid;
+	}
+	bpf_iter_scx_dsq_destroy(&it);
+	return now - c->late_since;
+}
+
+static inline void watch_queues(u64 now)
+{
+	static char text[] = "pid %lld has waited for %lld ms in the queue of CPU %lld";
+	struct live_head *h = head();
+	u64 nr = h->sys->nr_cpus;
+
+	if (now < h->next_watch)
+		return;
+	h->next_watch = now + WATCH_EVERY;
+	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr; cpu++) {
+		struct live_cpu *c = &h->cpus[cpu];
+		u64 waited = longest_queued(cpu, now), data[3];
+
+		if (waited < LATE)
+			continue;
+		c->late++;
+		scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
+		if (waited < TOO_LATE)
+			continue;
+		data[0] = c->late_pid;
+		data[1] = waited / 1000000;
+		data[2] = cpu;
+		scx_bpf_error_bstr(text, data, sizeof(data));
+	}
+}
