@@ -40,7 +40,7 @@ global_func u32 record_state(struct live_cpu *c state_arg, SLOT)
 	struct live_decision *d = c->slot;
 
 	c->recorded = 0;
-	if (!h->recorder)
+	if (!h->recorder || !h->records_state)
 		return 0;
 	if (!d || d->taken) {
 		c->lost_decisions++;
@@ -109,6 +109,7 @@ global_func u32 commit(SLOT, u32 this_cpu, u64 took)
 
 	fg_commit_writes(sys, &t->fg, fair_curr(cpu_rq(sys, this_cpu)), &c->wake, &c->verdict);
 	fg_commit_scan(sys, &c->wake, &c->verdict, took);
+	c->deciding += took;
 	return 0;
 }
 

@@ -382,7 +382,7 @@ OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
 	}
 	cpu = place(t, prev, this_cpu, flags, now);
 	commit(t, this_cpu, bpf_ktime_get_ns() - now);
-	tell_decision(TASK(ctx[0]), this_cpu);
+	tell_decision(TASK(ctx[0]), this_cpu, prev, flags);
 	return cpu;
 }
 
@@ -560,20 +560,24 @@ static noinline u32 choose(struct live_cpu *c, struct fg_cpu *rq, struct task_st
 {
 	u32 cpu = (u32)rq->id;
 
+	c->way = LIVE_WAY_CAME;
 	if (take_what_came(c, rq))
 		return 1;
+	c->way = LIVE_WAY_NONE;
 	read_queue(cpu, 0);
 	if (!pick(rq))
 		return 0;
 	tell_pick(rq, (struct live_task *)c->next, LIVE_PICKED, c->pick_rule);
 	/* The current task goes on, unless it is to be pushed away: then it is put back, which moves it. */
 	if (c->next == rq->curr) {
+		c->way = LIVE_WAY_STAYS;
 		if (prev && !rq->active_balance)
 			prev->scx.slice = SCX_SLICE_INF;
 		return 1;
 	}
 	/* Another CPU may have taken it in between. */
-	if (!run_next(cpu, ADDRESS(c->next)))
+	c->way = run_next(cpu, ADDRESS(c->next)) ? LIVE_WAY_PICKED : LIVE_WAY_LOST;
+	if (c->way == LIVE_WAY_LOST)
 		scx_bpf_kick_cpu((s32)cpu, 0);
 	return 1;
 }
@@ -739,9 +743,12 @@ OP(update_idle) int live_update_idle(unsigned long long *ctx)
 		return 0;
 	}
 	enter_idle(rq);
-	/* What the dispatch had taken could not run here after all: the queue gets another look, or its tasks would wait for ever. */
-	if (rq->h_nr_running) {
-		c->idled_early++;
+	/* Those that are still accounted here may be on their way to other CPUs. One in the queue would wait for ever. */
+	if (rq->h_nr_running)
+		read_queue((u32)ctx[0], 0);
+	if (rq->h_nr_running && c->first) {
+		if (c->way < LIVE_WAYS)
+			c->idled_early[c->way]++;
 		scx_bpf_kick_cpu((s32)ctx[0], 0);
 	}
 	return 0;

@@ -13,6 +13,14 @@
 
 #define LIVE_RULES 256 /* room for enum fg_rule_id */
 #define LIVE_PICK_RULES 64 /* room for enum fg_pick_rule_id */
+/* How a dispatch ended. */
+#define LIVE_WAY_CAME 0 /* a task that was moved here is to run */
+#define LIVE_WAY_STAYS 1 /* the current task goes on */
+#define LIVE_WAY_PICKED 2 /* the task that was picked is to run */
+#define LIVE_WAY_LOST 3 /* the task that was picked was not in the queue any more */
+#define LIVE_WAY_NONE 4 /* there was no task */
+#define LIVE_WAYS 5
+
 #define LIVE_NAME 16 /* bytes of a task's name */
 
 #define LIVE_IDLE_STATES 16 /* room for the idle states of a CPU, less one: the last entry is none */
@@ -69,6 +77,7 @@ struct live_run {
 #define LIVE_DECISION 9 /* value: the lower half of the address of the live_decision */
 #define LIVE_FREQUENCY 10 /* value: the CPU whose clock changes << 32, and kHz */
 #define LIVE_BALANCE 11 /* a live_balance_event */
+#define LIVE_PLACED 13 /* a live_placed_event: a placement without its state */
 #define LIVE_PICK 12 /* a live_pick_event. pid: the task that it is about, other: the current one, or the same again; without names */
 
 /* live_pick_event.kind */
@@ -108,6 +117,16 @@ struct live_pass {
 struct live_balance_event {
 	struct live_event event;
 	struct live_pass pass;
+};
+
+struct live_placed_event {
+	struct live_event event;
+	s32 prev_cpu;
+	s32 cpu;
+	u32 rule; /* enum fg_rule_id */
+	u32 flags; /* FG_WF_* */
+	u32 probes; /* CPUs probed, */
+	u32 group_cpus; /* and CPUs of groups looked at */
 };
 
 /* What places a task on its queue: members of its fg_task. */
@@ -152,7 +171,9 @@ struct live_cpu {
 	u64 late; /* how often a task of its queue had waited for long, and it got another look, */
 	u64 late_since; /* ns: since when, when the watchdog last looked, */
 	u64 late_pid; /* and which task */
-	u64 idled_early; /* how often the CPU went idle with tasks in its queue, and was sent back to them */
+	u64 idled_early[LIVE_WAYS]; /* how often the CPU went idle with tasks in its queue, and was sent back to them, by LIVE_WAY_* */
+	u64 way; /* how its last dispatch ended: LIVE_WAY_* */
+	u64 deciding; /* ns that its placements took */
 	u32 told_util; /* what schedutil was last told */
 	u32 nr_idle_states; /* 0: the CPU has no cpuidle */
 	struct fg_idle_state idle_states[LIVE_IDLE_STATES]; /* by number */
@@ -179,8 +200,8 @@ struct live_head {
 	u64 layout; /* of which build the loader is */
 	u32 own_disable; /* how often a program's own prolog disables the migration of the current task: the least that was seen */
 	u32 recorder; /* pid of the process that records, 0: nobody does. User space writes it, */
-	u32 records_picks; /* and whether picks are recorded, too */
-	u32 pad;
+	u32 records_picks; /* whether picks are recorded, too, */
+	u32 records_state; /* and placements with the state that they are decided on */
 	u64 machine; /* where sys and all that it points at begins */
 	u64 machine_len; /* bytes */
 	struct live_run *runs; /* nr_runs of them: the machine without its pointers */

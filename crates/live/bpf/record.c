@@ -29,6 +29,16 @@ static inline __attribute__((always_inline)) struct live_event *room(u32 kind, u
 	return e;
 }
 
+static inline __attribute__((always_inline)) void name_tasks(struct live_event *e, struct task_struct *p, struct task_struct *other)
+{
+	e->pid = p->pid;
+	e->other = other->pid;
+	e->prio = p->prio;
+	e->other_prio = other->prio;
+	bpf_probe_read_kernel_str(e->comm, LIVE_NAME, p->comm);
+	bpf_probe_read_kernel_str(e->other_comm, LIVE_NAME, other->comm);
+}
+
 /* other: a second task, or p again. value: as of LIVE_*. wakes: BPF_RB_*. 0: there is no room. */
 static inline __attribute__((always_inline)) u32 tell(u32 kind, struct task_struct *p, struct task_struct *other,
 						      u64 value, u64 wakes)
@@ -38,12 +48,7 @@ static inline __attribute__((always_inline)) u32 tell(u32 kind, struct task_stru
 	if (!e)
 		return 0;
 	e->value = value;
-	e->pid = p->pid;
-	e->other = other->pid;
-	e->prio = p->prio;
-	e->other_prio = other->prio;
-	bpf_probe_read_kernel_str(e->comm, LIVE_NAME, p->comm);
-	bpf_probe_read_kernel_str(e->other_comm, LIVE_NAME, other->comm);
+	name_tasks(e, p, other);
 	bpf_ringbuf_submit(e, wakes);
 	return 1;
 }
@@ -75,11 +80,27 @@ static inline void tell_migration(struct task_struct *p, u64 from, u64 to)
 		tell(LIVE_MIGRATE, p, p, from << 32 | to, BPF_RB_NO_WAKEUP);
 }
 
-/* The placement of p that cpu has made, if it is recorded. */
-static inline void tell_decision(struct task_struct *p, u32 cpu)
+/* The placement of p that cpu has made, with prev_cpu and flags (FG_WF_*), if it is recorded. */
+static inline void tell_decision(struct task_struct *p, u32 cpu, s32 prev_cpu, u32 flags)
 {
-	struct live_decision *d = head()->cpus[cpu].recorded;
+	struct live_cpu *c = &head()->cpus[cpu];
+	struct live_decision *d = c->recorded;
+	struct live_placed_event *e;
 
+	if (head()->recorder && !head()->records_state) {
+		e = (struct live_placed_event *)room(LIVE_PLACED, sizeof(*e));
+		if (!e)
+			return;
+		name_tasks(&e->event, p, p);
+		e->prev_cpu = prev_cpu;
+		e->cpu = c->verdict.cpu;
+		e->rule = c->verdict.rule;
+		e->flags = flags;
+		e->probes = c->verdict.probes;
+		e->group_cpus = c->verdict.group_cpus;
+		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+		return;
+	}
 	if (d && !tell(LIVE_DECISION, p, p, ADDRESS(d), d->wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
 		d->taken = 0;
 }

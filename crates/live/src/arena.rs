@@ -7,6 +7,7 @@ use fairground_fair::ffi::FgIdleState;
 use fairground_fair::PolicySandbox;
 
 use crate::copy::{Allocator, Copier};
+use crate::recorder::What;
 use crate::structs::{fingerprint, member, number, size, Build};
 use crate::LiveError;
 
@@ -194,10 +195,16 @@ impl Arena {
         unsafe { (self.head_member("recorder") as *const u32).read_volatile() }
     }
 
-    /// Says who records, and whether picks are recorded, too.
-    pub fn set_recorder(&self, pid: u32, picks: bool) {
-        self.set_half(self.head_member("records_picks"), u32::from(picks && pid != 0));
+    /// Says who records, and what.
+    pub fn set_recorder(&self, pid: u32, what: What) {
+        self.set_half(self.head_member("records_picks"), u32::from(what.picks));
+        self.set_half(self.head_member("records_state"), u32::from(what.state));
         self.set_half(self.head_member("recorder"), pid);
+    }
+
+    /// Nobody records any more.
+    pub fn end_recorder(&self) {
+        self.set_recorder(0, What { picks: false, state: false });
     }
 
     /// The arena of a scheduler that runs.

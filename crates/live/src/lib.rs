@@ -34,8 +34,8 @@ mod structs;
 
 pub use decision::{Arguments, Verdict};
 pub use host::Host;
-pub use recorder::{record, Different, Recorded};
-pub use scheduler::{verify, Ended, Running, Scheduler, Status, Verified, Waits};
+pub use recorder::{record, Different, Recorded, What};
+pub use scheduler::{verify, Ended, Running, Scheduler, Status, Verified, Waits, WAYS};
 
 /// What keeps a scheduler from starting, or from being found.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

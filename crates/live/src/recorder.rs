@@ -17,6 +17,16 @@ use crate::scheduler::{Running, EVENTS_PIN};
 use crate::stream::{kinds, Placed, QueueOrder, RawEvent, Stream};
 use crate::{kernel_error, now, LiveError};
 
+/// What is recorded beside the kernel's events and the placements.
+#[derive(Clone, Copy, Debug)]
+pub struct What {
+    /// Picks.
+    pub picks: bool,
+    /// The state that placements are decided on, so that the command's policy can be asked again. Copying it takes many times as long as
+    /// the placement.
+    pub state: bool,
+}
+
 /// What a recording came to.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
@@ -47,6 +57,8 @@ pub struct Different {
     pub native: Verdict,
 }
 
+/// How long the reader sleeps, unless half of the room for placements is full. Each time it wakes up it is one more task to place.
+const POLL: Duration = Duration::from_millis(100);
 /// How often is looked whether the scheduler still runs.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -66,7 +78,7 @@ struct Recording<'r> {
 }
 
 impl<'r> Recording<'r> {
-    fn begin(running: &'r Running, picks: bool) -> Result<Recording<'r>, LiveError> {
+    fn begin(running: &'r Running, what: What) -> Result<Recording<'r>, LiveError> {
         let arena = &running.arena;
         let other = arena.recorder();
         if other != 0 && PathBuf::from(format!("/proc/{other}")).exists() {
@@ -76,7 +88,7 @@ impl<'r> Recording<'r> {
             .map_err(|error| kernel_error("open the scheduler's events", error))?;
         // Of one that was killed: programs that are just filling a slot end first.
         if other != 0 {
-            arena.set_recorder(0, false);
+            arena.end_recorder();
             std::thread::sleep(Duration::from_millis(10));
         }
         let mut slots = arena.slots();
@@ -84,12 +96,12 @@ impl<'r> Recording<'r> {
         slots.iter().for_each(|slot| arena.release(*slot));
         let mut recording = Recording { running, events, slots, since: now(), lost_before: (0, 0) };
         recording.lost_before = recording.lost();
-        arena.set_recorder(std::process::id(), picks);
+        arena.set_recorder(std::process::id(), what);
         Ok(recording)
     }
 
     fn stop(&self) {
-        self.running.arena.set_recorder(0, false);
+        self.running.arena.end_recorder();
     }
 
     /// Placements and events without room.
@@ -115,24 +127,24 @@ struct Recorder<'r, 'o> {
     recorded: Recorded,
 }
 
-/// Records until `goes_on` says no. `out` gets the events; with `why` also picks, and the reasons of placements.
+/// Records until `goes_on` says no. `out` gets the events; with picks also the reasons of placements, if their state is recorded.
 ///
 /// # Errors
 /// Another process records, the kernel refuses, or the trace cannot be written.
 pub fn record<'o>(
     running: &Running,
     out: Option<Box<dyn Export + 'o>>,
-    why: bool,
+    what: What,
     mut goes_on: impl FnMut() -> bool,
 ) -> Result<Recorded, LiveError> {
-    let recording = Recording::begin(running, why)?;
+    let recording = Recording::begin(running, what)?;
     let len = running.arena.head("machine_len") as usize;
     // SAFETY: a slot of the arena that `running` has mapped.
     let replica = recording.slots.first().and_then(|slot| unsafe { Replica::new(*slot, len) });
     let recorder = Rc::new(RefCell::new(Recorder {
         recording: &recording,
         replica,
-        why: why.then(|| Box::new(FgWhy::zeroed())),
+        why: (what.picks && what.state).then(|| Box::new(FgWhy::zeroed())),
         stream: Stream::new(out),
         recorded: Recorded::default(),
     }));
@@ -155,7 +167,7 @@ pub fn record<'o>(
             }
             next_look = Instant::now() + LOOK_EVERY;
         }
-        match ring.poll(Duration::from_millis(10)) {
+        match ring.poll(POLL) {
             // By a signal, after which `goes_on` may say no.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             polled => polled.map_err(failed)?,

@@ -109,11 +109,22 @@ pub struct Status {
     pub refused: u64,
     /// How often a task had waited for 5 s in the queue of a CPU, which got another look at it.
     pub late: u64,
-    /// How often CPUs went idle with tasks in their queues, and were sent back to them.
-    pub idled_early: u64,
+    /// How often CPUs went idle with tasks in their queues, and were sent back to them, by how their last dispatch ended ([`WAYS`]).
+    pub idled_early: Vec<u64>,
+    /// ns that all placements took together; recorded ones take longer.
+    pub deciding_ns: u64,
     /// From wakeups until the tasks ran.
     pub waits: Waits,
 }
+
+/// How a dispatch ends: LIVE_WAY_* of live.h.
+pub const WAYS: [&str; 5] = [
+    "a task that was moved here was to run",
+    "the current task was to go on",
+    "the picked task was to run",
+    "another CPU had taken the picked task",
+    "there was no task",
+];
 
 /// Times from wakeups until the tasks ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -385,7 +396,8 @@ fn status(arena: &Arena) -> Status {
         all.ticks += one("ticks");
         all.unknown += one("unknown");
         all.late += one("late");
-        all.idled_early += one("idled_early");
+        add(&mut all.idled_early, arena.cpu(cpu, "idled_early"));
+        all.deciding_ns += one("deciding");
         all.waits.count += one("waits");
         all.waits.sum_ns += one("waited");
         if one("longest_wait") > all.waits.longest_ns {

@@ -73,6 +73,25 @@ pub enum Details {
     Balance(Balance),
     /// Of [`kinds::PICK`].
     Pick(RawPick),
+    /// Of [`kinds::PLACED`].
+    Placed(RawPlaced),
+}
+
+/// A placement without its state; the task is the event's first thread.
+#[derive(Clone, Copy, Debug)]
+pub struct RawPlaced {
+    /// The CPU where the task was.
+    pub prev: u32,
+    /// The CPU that was chosen.
+    pub chosen: u32,
+    /// `FG_RULE_*`.
+    pub rule: u16,
+    /// `FG_WF_*`.
+    pub flags: u32,
+    /// CPUs that were probed.
+    pub probes: u32,
+    /// CPUs of groups that were looked at.
+    pub group_cpus: u32,
 }
 
 /// A pick, but for the tasks, which are the event's threads.
@@ -113,6 +132,7 @@ pub mod kinds {
     pub const FREQUENCY: u32 = 10;
     pub const BALANCE: u32 = 11;
     pub const PICK: u32 = 12;
+    pub const PLACED: u32 = 13;
 }
 
 /// Numbers of a struct of live.h that begins somewhere in an event.
@@ -160,6 +180,18 @@ fn pass(fields: &Fields) -> Balance {
     Balance { active: fields.half("active") != 0, ..source_found(&found, level) }
 }
 
+/// A `struct live_placed_event`.
+fn placed(fields: &Fields) -> RawPlaced {
+    RawPlaced {
+        prev: fields.half("prev_cpu"),
+        chosen: fields.half("cpu"),
+        rule: fields.half("rule") as u16,
+        flags: fields.half("flags"),
+        probes: fields.half("probes"),
+        group_cpus: fields.half("group_cpus"),
+    }
+}
+
 /// A `struct live_pick_event`.
 fn pick(fields: &Fields, order: QueueOrder) -> Option<RawPick> {
     let average = fields.whole("average");
@@ -193,13 +225,14 @@ impl RawEvent {
             kinds::BALANCE => {
                 Details::Balance(pass(&Fields::read(bytes, "live_balance_event")?.within("pass", "live_pass")?))
             }
+            kinds::PLACED => Details::Placed(placed(&Fields::read(bytes, "live_placed_event")?)),
             kinds::PICK => Details::Pick(pick(&Fields::read(bytes, "live_pick_event")?, order)?),
             _ => Details::None,
         };
         let thread = |pid, prio, comm: [u8; 16]| RawThread { pid, prio: prio as i32, comm };
         // Names of the others are not filled in.
         let threads = match details {
-            Details::None => [
+            Details::None | Details::Placed(_) => [
                 thread(event.half("pid"), event.half("prio"), event.get("comm")),
                 thread(event.half("other"), event.half("other_prio"), event.get("other_comm")),
             ],
@@ -323,6 +356,16 @@ impl<'o> Stream<'o> {
     }
 }
 
+fn decision(task: TaskId, placed: RawPlaced) -> Decision {
+    let RawPlaced { prev, chosen, rule, flags, probes, group_cpus } = placed;
+    let kind = match flags {
+        flags if flags & FG_WF_FORK != 0 => DecisionKind::Fork,
+        flags if flags & FG_WF_EXEC != 0 => DecisionKind::Exec,
+        _ => DecisionKind::Wake,
+    };
+    Decision { kind, task, prev, chosen, rule, probes, group_cpus }
+}
+
 /// The event of a run that this is; none: it has none, e.g. for an idle task.
 fn event_kind(raw: &RawEvent, [task, other]: [Option<TaskId>; 2], placed: Option<&Placed>) -> Option<EventKind> {
     Some(match raw.kind {
@@ -348,22 +391,18 @@ fn event_kind(raw: &RawEvent, [task, other]: [Option<TaskId>; 2], placed: Option
         kinds::FREQUENCY => EventKind::Frequency { khz: raw.value as u32 },
         kinds::DECISION => {
             let (arguments, verdict, _) = placed?;
-            let kind = match arguments.flags {
-                flags if flags & FG_WF_FORK != 0 => DecisionKind::Fork,
-                flags if flags & FG_WF_EXEC != 0 => DecisionKind::Exec,
-                _ => DecisionKind::Wake,
-            };
-            EventKind::Decision(Decision {
-                kind,
-                task: task?,
+            let of_verdict = RawPlaced {
                 prev: arguments.prev as u32,
                 chosen: verdict.cpu as u32,
                 rule: verdict.rule as u16,
+                flags: arguments.flags,
                 probes: verdict.counts[0],
                 group_cpus: verdict.counts[2],
-            })
+            };
+            EventKind::Decision(decision(task?, of_verdict))
         }
-        kinds::BALANCE | kinds::PICK => match raw.details {
+        kinds::BALANCE | kinds::PICK | kinds::PLACED => match raw.details {
+            Details::Placed(placed) => EventKind::Decision(decision(task?, placed)),
             Details::Balance(balance) => EventKind::Balance(balance),
             Details::Pick(pick) => {
                 let other = other.filter(|other| Some(*other) != task);
@@ -461,9 +500,12 @@ mod tests {
     #[test]
     fn an_event_that_is_cut_short_is_none() {
         let order = QueueOrder { rq: 0, protect: 0 };
-        for (kind, name) in
-            [(0, "live_event"), (kinds::BALANCE, "live_balance_event"), (kinds::PICK, "live_pick_event")]
-        {
+        for (kind, name) in [
+            (0, "live_event"),
+            (kinds::BALANCE, "live_balance_event"),
+            (kinds::PICK, "live_pick_event"),
+            (kinds::PLACED, "live_placed_event"),
+        ] {
             let mut whole = vec![0; size(number(name), Build::Small)];
             let at = member(number("live_event"), "kind").offset;
             whole[at..at + 4].copy_from_slice(&kind.to_ne_bytes());

@@ -63,6 +63,9 @@ pub struct Record {
     /// Also write the reasons of every placement, for `fairground explain`
     #[arg(long, requires = "output")]
     why: bool,
+    /// Do not copy what placements are decided on: cheaper, but there are no reasons then, and the command's policy is not asked again
+    #[arg(long, requires = "output", conflicts_with = "why")]
+    events_only: bool,
     /// End after this time, s [default: when the command is interrupted]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,

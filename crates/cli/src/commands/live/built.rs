@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fairground_fair::{features, pick_rules, rules, Features};
 use fairground_host::Host;
-use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified};
+use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified, WAYS};
 use fairground_machine::{capture, CaptureOptions, Machine, MachineSpec};
 use fairground_run::experiment::Stop;
 use miette::Diagnostic;
@@ -216,9 +216,11 @@ fn report(status: &Counters) -> String {
     let mut text = String::new();
     let placed: u64 = status.placed.iter().sum();
     let waits = status.waits;
-    let mean = if waits.count > 0 { waits.sum_ns as f64 / waits.count as f64 / 1e3 } else { 0.0 };
+    let mean_us = |sum: u64, count: u64| if count > 0 { sum as f64 / count as f64 / 1e3 } else { 0.0 };
+    let mean = mean_us(waits.sum_ns, waits.count);
     text += &format!(
-        "{placed} placements, {} migrations, {} switches, {} ticks\nfrom wakeup to CPU: mean {mean:.1} us, longest {:.1} us (pid {}, until {:.6} s), {} wakeups\n",
+        "{placed} placements of {:.1} us in the mean, {} migrations, {} switches, {} ticks\nfrom wakeup to CPU: mean {mean:.1} us, longest {:.1} us (pid {}, until {:.6} s), {} wakeups\n",
+        mean_us(status.deciding_ns, placed),
         status.migrations,
         status.switches,
         status.ticks,
@@ -247,11 +249,14 @@ fn report(status: &Counters) -> String {
             status.late
         );
     }
-    if status.idled_early > 0 {
+    let early: u64 = status.idled_early.iter().sum();
+    if early > 0 {
         text += &format!(
-            "\n{} times a CPU went idle with tasks in its queue, and was sent back to them\n",
-            status.idled_early
+            "\n{early} times a CPU went idle with tasks in its queue, and was sent back to them; when it had chosen,\n"
         );
+        for (way, count) in WAYS.iter().zip(&status.idled_early).filter(|(_, count)| **count > 0) {
+            text += &format!("{count:>10}  {way}\n");
+        }
     }
     if status.unknown > 0 || status.refused > 0 {
         text += &format!("\n{} calls for unknown tasks, {} tasks refused\n", status.unknown, status.refused);

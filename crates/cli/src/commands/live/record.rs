@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use fairground_fair::{balance_rules, note_text, pick_rules, rules, Features, Options, Topology};
-use fairground_live::{record, Different, Recorded, Running};
+use fairground_live::{record, Different, Recorded, Running, What};
 use fairground_trace::{Export, FtraceText, Hardware, Names, PerfettoTrace, RuleNames};
 
 use super::built::this_machine;
@@ -31,17 +31,21 @@ impl Record {
                 && beside.goes_on()
         };
         let recorded = match &self.output {
-            None => record(&running, None, false, goes_on)?,
+            None => record(&running, None, self.what(), goes_on)?,
             Some(path) => self.traced(&running, path, goes_on)?,
         };
         let command_failed = beside.end();
         let output = self.output.as_deref().unwrap_or(Path::new("record"));
-        print_beside(output, &report(&recorded))?;
+        print_beside(output, &report(&recorded, self.what()))?;
         if recorded.same == recorded.decisions {
             return command_failed.map_or(Ok(End::Done), |why| Err(run_failed(why)));
         }
         let different = recorded.decisions - recorded.same;
         Err(run_failed(format!("the command's policy decides otherwise than the kernel's in {different} placements")))
+    }
+
+    fn what(&self) -> What {
+        What { picks: self.why || self.events_only, state: !self.events_only }
     }
 
     fn traced(&self, running: &Running, path: &Path, goes_on: impl FnMut() -> bool) -> Result<Recorded, Failure> {
@@ -69,7 +73,7 @@ impl Record {
         let sched = features.to_string();
         let name = self.machine.as_deref().unwrap_or("captured");
         trace.head(&[("machine", name), ("workload", "live"), ("sched", &sched)], &[]);
-        let recorded = record(running, Some(trace), self.why, goes_on)?;
+        let recorded = record(running, Some(trace), self.what(), goes_on)?;
         if let Some(text) = text {
             dat::make(text, machine.nr_cpus(), &mut output)?;
         }
@@ -137,16 +141,21 @@ fn words(topology: &Topology) -> RuleNames {
         .with_picks(pick_rules())
 }
 
-fn report(recorded: &Recorded) -> String {
+fn report(recorded: &Recorded, what: What) -> String {
     let Recorded { events, decisions, same, lost, different, is_cut_short } = recorded;
-    let mut text = format!("{events} events, {decisions} placements with their state\n");
+    let mut text = match what.state {
+        true => format!("{events} events, {decisions} placements with their state\n"),
+        false => format!("{events} events\n"),
+    };
     if *is_cut_short {
         text += "the scheduler has ended meanwhile, or was started anew: nothing is recorded of what came then\n";
     }
     if *lost != (0, 0) {
         text += &format!("without room: {} placements, {} events\n", lost.0, lost.1);
     }
-    text += &format!("the command's policy, asked again on the same state: {same} of {decisions} alike\n");
+    if what.state {
+        text += &format!("the command's policy, asked again on the same state: {same} of {decisions} alike\n");
+    }
     for Different { task: (comm, pid), arguments, live, native } in different {
         text += &format!("{comm}-{pid}: {arguments:?}\n    kernel  {live:?}\n    command {native:?}\n");
     }
