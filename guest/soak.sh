@@ -53,8 +53,7 @@ script() {
 			esac
 		done
 		echo $((rounds % 2))-$((rounds % 2 + 2)) >/sys/fs/cgroup/some/cpuset.cpus
-		[ $((rounds % 7)) != 0 ] || { chrt -f 10 timeout 1 sh -c 'while :; do :; done' & }
-		[ $((rounds % 3)) != 0 ] || chrt -b 0 sh -c 'i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); done' &
+		[ $((rounds % 7)) != 0 ] || { /fairground play --yes /rt.json --rounds 1 >/tmp/rt 2>&1 || echo "FAIL: $(tail -n 1 /tmp/rt)"; } &
 		if [ $((rounds % 20)) = 0 ]; then
 			cpu=$((1 + rounds / 20 % 3))
 			echo 0 >/sys/devices/system/cpu/cpu$cpu/online
@@ -97,6 +96,7 @@ mkdir -p "$root"/{bin,proc,sys,dev,tmp}
 cp /bin/busybox "$root/bin/"
 ln -s busybox "$root/bin/sh"
 cp "$program" "$root/fairground"
+cp "$here/workloads/rt.json" "$root/"
 { script | sed "s/MINUTES \* 60/$minutes * 60/; s/\$SCHED/fair:v$(cut -d- -f1 "$build/release")/"; } >"$root/init"
 chmod +x "$root/init"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet | gzip -n1) >"$build/soak.gz"
