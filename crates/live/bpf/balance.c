@@ -146,6 +146,7 @@ global_func u32 load_balance(struct live_cpu *c state_arg, struct fg_domain *sd 
 	b->jiffies = c->walk.jiffies;
 	b->this_cpu = cpu;
 	b->kind = kind;
+	c->attempts[kind & 3]++;
 	fg_balance_begin(sys, b);
 	for (u32 i = 0; can_loop(i, FG_NR_CPUS); i++) {
 		u32 before = b->moved, active;
@@ -249,6 +250,7 @@ static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 	u32 kick = c->kicked, cpu;
 
 	c->kicked = 0;
+	c->rounds++;
 	round->jiffies = clock_jiffies(sys, now);
 	round->kind = FG_CPU_IDLE;
 	c->walk.jiffies = round->jiffies;
@@ -289,10 +291,13 @@ global_func u32 balance_due(struct live_cpu *c state_arg, RQ, u64 now)
 	if (!rq->sd)
 		return 0;
 	due = fg_rebalance_due(rq, jiffies);
+	if (!rq->idle_balance)
+		exit_nohz(rq);
 	kick = fg_nohz_balancer_kick(sys, rq, jiffies);
 	if (kick == FG_NOHZ_NO_KICK)
 		return due;
 	balancer = fg_kick_ilb(sys, rq, kick, jiffies);
+	c->kicks++;
 	if (valid_cpu(sys, balancer)) {
 		head()->cpus[(u32)balancer].kicked |= kick;
 		scx_bpf_kick_cpu(balancer, 0);
@@ -312,6 +317,7 @@ global_func s32 push_target(struct fg_cpu *src state_arg, SLOT, u32 may, u64 now
 	b->jiffies = clock_jiffies(sys, now);
 	pushed = fg_active_begin(sys, src, b) && may && fg_can_migrate_task(sys, b, &t->fg);
 	fg_active_end(src, b, pushed);
+	c->attempts[LIVE_ACTIVE]++;
 	if (pushed && b->sd) {
 		note_source(c, b, LIVE_ACTIVE, b->sd->level);
 		tell_pass(c, 1, 0);

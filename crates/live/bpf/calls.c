@@ -211,7 +211,10 @@ global_func u32 reweight(RQ, SLOT)
 	return 0;
 }
 
-/* DEVIATION: the tick counts as stopped as soon as the CPU idles. */
+/* Guards the set of CPUs without tick, and the numbers of busy CPUs. An arena has no atomic operations on CPUs without LSE. */
+struct bpf_spin_lock nohz_lock SEC(".data.nohz_lock");
+
+/* DEVIATION: the tick counts as stopped as soon as the CPU idles. It counts until the next tick of a busy CPU, as in the kernel. */
 global_func u32 enter_idle(RQ)
 {
 	struct fg_sys *sys = head()->sys;
@@ -220,8 +223,20 @@ global_func u32 enter_idle(RQ)
 	rq->idle_calls++;
 	fg_set_next_idle(sys, rq);
 	fg_update_idle_core(sys, rq);
-	rq->tick_stopped = 1;
+	bpf_spin_lock(&nohz_lock);
 	fg_nohz_balance_enter_idle(sys, rq);
+	bpf_spin_unlock(&nohz_lock);
+	return 0;
+}
+
+/* Of a CPU that is busy when its tick comes. */
+global_func u32 exit_nohz(RQ)
+{
+	struct fg_sys *sys = head()->sys;
+
+	bpf_spin_lock(&nohz_lock);
+	fg_nohz_balance_exit_idle(sys, rq);
+	bpf_spin_unlock(&nohz_lock);
 	return 0;
 }
 
@@ -230,6 +245,5 @@ global_func u32 leave_idle(RQ)
 	fg_wake_from_idle(head()->sys, rq);
 	fg_put_prev_idle(head()->sys, rq);
 	rq->curr_is_idle = 0;
-	rq->tick_stopped = 0;
 	return 0;
 }

@@ -21,6 +21,9 @@
 #define LIVE_WAY_NONE 4 /* there was no task */
 #define LIVE_WAYS 5
 
+#define LIVE_ACTIVE 3 /* live_pass.kind, beside FG_CPU_*: a task is pushed */
+#define LIVE_KINDS 4
+
 #define LIVE_NAME 16 /* bytes of a task's name */
 
 #define LIVE_IDLE_STATES 16 /* room for the idle states of a CPU, less one: the last entry is none */
@@ -112,8 +115,6 @@ struct live_pass {
 	u32 active; /* active balance was asked for */
 };
 
-#define LIVE_ACTIVE 3 /* live_pass.kind, beside FG_CPU_* */
-
 struct live_balance_event {
 	struct live_event event;
 	struct live_pass pass;
@@ -174,6 +175,10 @@ struct live_cpu {
 	u64 idled_early[LIVE_WAYS]; /* how often the CPU went idle with tasks in its queue, and was sent back to them, by LIVE_WAY_* */
 	u64 way; /* how its last dispatch ended: LIVE_WAY_* */
 	u64 deciding; /* ns that its placements took */
+	u64 attempts[LIVE_KINDS]; /* to balance a domain, by live_pass.kind, */
+	u64 found[LIVE_KINDS]; /* and those that found a source */
+	u64 kicks; /* rounds for CPUs without tick that its ticks asked for (nohz_balancer_kick), */
+	u64 rounds; /* and those that it made for others */
 	u32 told_util; /* what schedutil was last told */
 	u32 nr_idle_states; /* 0: the CPU has no cpuidle */
 	struct fg_idle_state idle_states[LIVE_IDLE_STATES]; /* by number */

@@ -117,11 +117,12 @@ static inline void note_source(struct live_cpu *c, const struct fg_balance *b, u
 	c->pass.level = level;
 }
 
-/* What that came to. */
+/* What that came to: tasks moved, and whether the source is asked to push one. */
 global_func u32 tell_pass(struct live_cpu *c state_arg, u32 moved, u32 active)
 {
 	struct live_balance_event *e;
 
+	c->found[c->pass.kind & 3]++;
 	if (!head()->recorder)
 		return 0;
 	e = (struct live_balance_event *)room(LIVE_BALANCE, sizeof(*e));

@@ -57,8 +57,10 @@ pub struct Different {
     pub native: Verdict,
 }
 
-/// How long the reader sleeps, unless half of the room for placements is full. Each time it wakes up it is one more task to place.
+/// How long the reader sleeps. Each time it wakes up it is one more task to place.
 const POLL: Duration = Duration::from_millis(100);
+/// The same where states are recorded, for which CPUs have little room.
+const POLL_STATES: Duration = Duration::from_millis(10);
 /// How often is looked whether the scheduler still runs.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -167,7 +169,7 @@ pub fn record<'o>(
             }
             next_look = Instant::now() + LOOK_EVERY;
         }
-        match ring.poll(POLL) {
+        match ring.poll(if what.state { POLL_STATES } else { POLL }) {
             // By a signal, after which `goes_on` may say no.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             polled => polled.map_err(failed)?,

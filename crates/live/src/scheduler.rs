@@ -113,6 +113,10 @@ pub struct Status {
     pub idled_early: Vec<u64>,
     /// ns that all placements took together; recorded ones take longer.
     pub deciding_ns: u64,
+    /// Attempts to balance a domain, by [`fairground_sim::BalanceKind`], and those of them that found a source.
+    pub balanced: [Vec<u64>; 2],
+    /// Rounds for CPUs without tick that were asked for, and that were made.
+    pub nohz_rounds: [u64; 2],
     /// From wakeups until the tasks ran.
     pub waits: Waits,
 }
@@ -355,8 +359,12 @@ fn check_cpus(machine: &Machine) -> Result<(), LiveError> {
         return Err(LiveError::Machine(format!("expected {MAX_CPUS} CPUs at most, the machine has {nr}")));
     }
     let here = libbpf_rs::num_possible_cpus().map_err(|error| kernel_error("count the CPUs", error))?;
-    if nr != here {
-        return Err(LiveError::Machine(format!("the machine file has {nr} CPUs, this machine {here}")));
+    // There may be more that are not online, e.g. because they could be plugged in.
+    let beyond = Host::this().online().map_or(0, |online| online.minus(&machine.all_cpus()).count());
+    if nr > here || beyond > 0 {
+        return Err(LiveError::Machine(format!(
+            "the machine file has {nr} CPUs, this machine {here}, of which {beyond} that are online are not in the file"
+        )));
     }
     Ok(())
 }
@@ -398,6 +406,10 @@ fn status(arena: &Arena) -> Status {
         all.late += one("late");
         add(&mut all.idled_early, arena.cpu(cpu, "idled_early"));
         all.deciding_ns += one("deciding");
+        add(&mut all.balanced[0], arena.cpu(cpu, "attempts"));
+        add(&mut all.balanced[1], arena.cpu(cpu, "found"));
+        all.nohz_rounds[0] += one("kicks");
+        all.nohz_rounds[1] += one("rounds");
         all.waits.count += one("waits");
         all.waits.sum_ns += one("waited");
         if one("longest_wait") > all.waits.longest_ns {

@@ -10,6 +10,7 @@ use fairground_host::Host;
 use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified, WAYS};
 use fairground_machine::{capture, CaptureOptions, Machine, MachineSpec};
 use fairground_run::experiment::Stop;
+use fairground_sim::BalanceKind;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -243,6 +244,13 @@ fn report(status: &Counters) -> String {
             text += &format!("{n:>10} {:>5.1} %  {function}: {label}\n", n as f64 * 100.0 / all as f64);
         }
     }
+    text += "\nbalance passes\n";
+    let [attempts, found] = &status.balanced;
+    for ((kind, attempts), found) in BalanceKind::ALL.iter().zip(attempts).zip(found) {
+        text += &format!("{attempts:>10}  {}, {found} of them found a source\n", kind.word());
+    }
+    let [asked, made] = status.nohz_rounds;
+    text += &format!("{asked:>10}  rounds for CPUs without tick asked for, {made} made\n");
     if status.late > 0 {
         text += &format!(
             "\n{} times a task had waited for more than 5 s in a queue, and its CPU got another look\n",
