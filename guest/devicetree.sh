@@ -26,12 +26,14 @@ dtc -q -I dtb -O dts "$out.qemu" | awk -v line="$line" '
 		indent(2, "};")
 	}
 
-	function cpu(i) {
-		indent(2, sprintf("cpu%d: cpu@%x {", i, i))
+	function cpu(i,   reg) {
+		# MPIDR: QEMU numbers 16 CPUs, then counts the next field up.
+		reg = int(i / 16) * 256 + i % 16
+		indent(2, sprintf("cpu%d: cpu@%x {", i, reg))
 		indent(3, "device_type = \"cpu\";")
 		indent(3, "compatible = \"arm,cortex-a76\";")
 		indent(3, "enable-method = \"psci\";")
-		indent(3, sprintf("reg = <%d>;", i))
+		indent(3, sprintf("reg = <%d>;", reg))
 		if (node < nr) indent(3, sprintf("numa-node-id = <%d>;", i / node))
 		indent(3, sprintf("capacity-dmips-mhz = <%d>;", clocks ? capacity[i + 1] * 1e5 / top[int(i / cluster)] : capacity[i + 1]))
 		if (clocks) with_clock(int(i / cluster))

@@ -30,7 +30,7 @@ guest_qemu() {
 	for ((first = node; node < cpus && first < cpus; first += node)); do
 		numa+=(-numa "dist,src=0,dst=$((first / node)),val=20")
 	done
-	qemu-system-aarch64 -cpu cortex-a76 -smp "$cpus" -m "$memory" "${numa[@]}" -nodefaults -no-reboot -nographic \
+	"${FAIRGROUND_QEMU:-qemu-system-aarch64}" -cpu cortex-a76 -smp "$cpus" -m "$memory" "${numa[@]}" -nodefaults -no-reboot -nographic \
 		-serial stdio -monitor none "$@" </dev/null
 }
 
