@@ -26,6 +26,11 @@ fi
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
+if [ $live = yes ] && [ -z "${FAIRGROUND_QEMU:-}" ]; then
+	FAIRGROUND_QEMU=$("$here/newer_qemu.sh" "$folder/qemu") || { echo "note: with the installed QEMU"; FAIRGROUND_QEMU=qemu-system-aarch64; }
+	export FAIRGROUND_QEMU
+fi
+
 # unpacked SERIES: the tree of Debian's package, unpacked once for each version of it. Fails without the package.
 unpacked() {
 	local tarball=/usr/src/linux-source-$1.tar.xz tree=$folder/tree-$1
