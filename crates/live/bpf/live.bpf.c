@@ -196,10 +196,10 @@ static inline struct fg_task *leftmost(struct fg_cpu *rq)
 /* The clamp of a struct uclamp_se: its first 11 bits since v5.3. */
 #define CLAMP(se) ((se) & 0x7ff)
 
-/* The attributes of p as the kernel has them now. */
-static inline void read_attributes(struct live_task *t, struct task_struct *p)
+/* The attributes of p as the kernel has them now. 1: set_attributes() is to follow, for a clamp has changed. */
+static inline u32 read_attributes(struct live_task *t, struct task_struct *p)
 {
-	u32 flags = p->flags;
+	u32 flags = p->flags, changed = 0;
 
 	t->pid = p->pid;
 	t->fg.policy = (u8)p->policy;
@@ -211,19 +211,21 @@ static inline void read_attributes(struct live_task *t, struct task_struct *p)
 		t->fg.flags |= FG_TASK_EXITING;
 	if ((flags & PF_KTHREAD) && t->fg.nr_allowed == 1)
 		t->fg.flags |= FG_TASK_PERCPU_KTHREAD;
-	t->fg.uclamp_req_min = 0;
-	t->fg.uclamp_req_max = FG_CAPACITY_SCALE;
 	if (HAS_MEMBER(p->uclamp_req)) {
 		u32 clamps[2];
 
 		/* 7.3's verifier does not follow a pointer into this array. */
 		bpf_probe_read_kernel(clamps, sizeof(clamps), &p->uclamp_req);
+		changed = t->fg.uclamp_req_min != CLAMP(clamps[0]) || t->fg.uclamp_req_max != CLAMP(clamps[1]);
 		t->fg.uclamp_req_min = CLAMP(clamps[0]);
 		t->fg.uclamp_req_max = CLAMP(clamps[1]);
 		/* sched_uclamp_used: on from the first request of a task on. RT tasks have a minimum without one. */
 		if (p->prio >= MAX_RT_PRIO && (t->fg.uclamp_req_min || t->fg.uclamp_req_max != FG_CAPACITY_SCALE))
 			head()->sys->uclamp_used = 1;
+	} else {
+		t->fg.uclamp_req_max = FG_CAPACITY_SCALE;
 	}
+	return changed;
 }
 
 #include "cpu.c"
@@ -375,7 +377,8 @@ OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
 	USES_ARENA;
 	if (!t)
 		return prev;
-	read_attributes(t, TASK(ctx[0]));
+	if (read_attributes(t, TASK(ctx[0])))
+		set_attributes(t);
 	if (flags & FG_WF_FORK) {
 		fork_on(t, this_cpu);
 		t->flags |= LIVE_FORKED;
@@ -455,6 +458,9 @@ OP(runnable) int live_runnable(unsigned long long *ctx)
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)cpu);
 	t->woken = wakes ? now : 0;
+	/* A task that is queued is taken out while its attributes change. */
+	if (!wakes && read_attributes(t, p))
+		set_attributes(t);
 	update_clock(rq, now);
 	join(rq, t, wakes, now);
 	tell_utilization(rq, 0);
