@@ -78,7 +78,7 @@ fn is_workload(name: &str) -> bool {
 }
 
 /// Whether a file has an event that can be read. Files of JSON are not looked at.
-fn is_trace(file: &Path) -> bool {
+pub fn is_trace(file: &Path) -> bool {
     let is_json = || matches!(first_byte(file), None | Some(b'{' | b'/'));
     file.is_file()
         && !is_json()
@@ -86,7 +86,7 @@ fn is_trace(file: &Path) -> bool {
 }
 
 /// The first byte of a regular file that is no white space; `None` also if there is none among the first thousands.
-fn first_byte(file: &Path) -> Option<u8> {
+pub fn first_byte(file: &Path) -> Option<u8> {
     let mut head = Vec::new();
     File::open(file).ok()?.take(4096).read_to_end(&mut head).ok()?;
     head.into_iter().find(|byte| !byte.is_ascii_whitespace())

@@ -5,6 +5,7 @@ mod until;
 
 use std::collections::BTreeMap;
 
+pub(crate) use self::side::name_sides;
 pub use self::side::{Settings, Side};
 pub use self::until::{narrow, Until, WidthPct};
 use crate::doubt::screening::Screening;

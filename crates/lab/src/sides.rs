@@ -22,7 +22,7 @@ use fairground_workload::Workload;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::comparison::{Report, Settings};
+use crate::comparison::{name_sides, Report, Settings, Side};
 use crate::provenance::{Figures, MadeBy, Provenance};
 use crate::published::{beside, PublishedError, SideRun};
 
@@ -327,6 +327,11 @@ impl Sides {
         self.experiments.push(Arc::new(experiment));
         self.settings.push(settings);
         Ok(())
+    }
+
+    /// Each side with its settings, named by those that differ.
+    pub fn named(&self) -> Vec<Side> {
+        name_sides(&self.settings).0
     }
 
     /// The metrics that the base and at least one test report.

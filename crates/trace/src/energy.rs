@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairground_sim::EnergyPart;
 
 use crate::text::value;
-use crate::{EventSource, TraceError, TraceEventKind};
+use crate::{EventSource, TraceError, TraceEvent, TraceEventKind};
 
 /// More meters than machines have: rails times purposes.
 const METERS_MAX: usize = 1024;
@@ -87,6 +87,8 @@ pub struct Rails {
     /// Start of the current window, ns, and the readings at that time.
     began: Option<(u64, Taken)>,
     windows: Vec<Window>,
+    /// When the window under way ends, ns; `None`: at the next reading.
+    ends: Option<u64>,
     backwards: u64,
 }
 
@@ -98,39 +100,54 @@ impl Rails {
     /// If the trace cannot be read, or one of our lines lacks a field.
     pub fn read<S: EventSource>(reader: &mut S, every: Option<u64>) -> Result<Rails, TraceError> {
         let mut rails = Rails::default();
-        let mut ends = None;
         while let Some(event) = reader.next_event()? {
-            let TraceEventKind::Print(text) = event.what else { continue };
-            if let Some((rail, name)) = text.strip_prefix("fairground_meta: rail").and_then(named) {
-                if rails.names.len() < METERS_MAX {
-                    rails.names.insert(rail, name.into());
-                }
-            }
-            let Some(fields) = text.strip_prefix("fairground_energy: ") else { continue };
-            let (time, meter) = (event.time, shown(fields));
-            let Some((meter, pj)) = meter else {
-                return Err(reader.unexpected("fairground_energy with rail, part, energy_pj"));
-            };
-            if rails.shown.len() == METERS_MAX && !rails.shown.contains_key(&meter) {
-                return Err(reader.unexpected(&format!("at most {METERS_MAX} meters")));
-            }
-            let windows = rails.windows.len();
-            rails.show(time, meter, pj, every, &mut ends);
-            if rails.windows.len() > windows && rails.figures() > FIGURES_MAX {
-                return Err(reader.unexpected(&format!("at most {FIGURES_MAX} windows times rails times purposes")));
+            if let Err(expected) = rails.take(&event, every) {
+                return Err(reader.unexpected(&expected));
             }
         }
-        rails.end_window();
+        rails.end();
         Ok(rails)
     }
 
-    /// A meter shows `pj` now. `ends`: when the window under way ends.
-    fn show(&mut self, time: u64, meter: Meter, pj: u64, every: Option<u64>, ends: &mut Option<u64>) {
+    /// Takes the next event of a trace; those that say nothing of rails change nothing. Windows as of [`Self::read`].
+    /// [`Self::end`] comes after the last event.
+    ///
+    /// # Errors
+    /// Says what was expected instead of a line of ours that lacks a field, or of one too many.
+    pub fn take(&mut self, event: &TraceEvent, every: Option<u64>) -> Result<(), String> {
+        let TraceEventKind::Print(text) = event.what else { return Ok(()) };
+        if let Some((rail, name)) = text.strip_prefix("fairground_meta: rail").and_then(named) {
+            if self.names.len() < METERS_MAX {
+                self.names.insert(rail, name.into());
+            }
+        }
+        let Some(fields) = text.strip_prefix("fairground_energy: ") else { return Ok(()) };
+        let Some((meter, pj)) = shown(fields) else {
+            return Err("fairground_energy with rail, part, energy_pj".into());
+        };
+        if self.shown.len() == METERS_MAX && !self.shown.contains_key(&meter) {
+            return Err(format!("at most {METERS_MAX} meters"));
+        }
+        let windows = self.windows.len();
+        self.show(event.time, meter, pj, every);
+        match self.windows.len() > windows && self.figures() > FIGURES_MAX {
+            true => Err(format!("at most {FIGURES_MAX} windows times rails times purposes")),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends the last window: no event follows.
+    pub fn end(&mut self) {
+        self.end_window();
+    }
+
+    /// A meter shows `pj` now.
+    fn show(&mut self, time: u64, meter: Meter, pj: u64, every: Option<u64>) {
         if self.at.is_some_and(|at| time > at) {
             let (at, first) = (self.at.unwrap_or(time), self.first().unwrap_or(time));
-            if ends.is_none_or(|end| at >= end) {
+            if self.ends.is_none_or(|end| at >= end) {
                 self.end_window();
-                *ends =
+                self.ends =
                     every.map(|every| first.saturating_add(((at - first) / every.max(1) + 1).saturating_mul(every)));
             }
         }

@@ -54,8 +54,8 @@ fn occasion(p: &Placement) -> String {
     }
 }
 
-/// `pulled from CPU 3 by CPU 0, newly idle, PKG: migrate_task, imbalance 2`.
-fn pulled(p: &Placement) -> String {
+/// How balancing moved a task: `pulled from CPU 3 by CPU 0, newly idle, PKG: migrate_task, imbalance 2`.
+pub fn pulled(p: &Placement) -> String {
     let Some(pull) = &p.pull else { return format!("moved from CPU {}", p.prev) };
     if p.cause == Cause::Active {
         return format!("pushed from CPU {} to CPU {} by the stopper, {}", p.prev, p.chosen, pull.level);

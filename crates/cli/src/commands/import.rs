@@ -42,7 +42,7 @@ pub struct Import {
 }
 
 /// Reads seconds, with a fraction or without, as ns.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| text.parse::<u64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
     let ns = digits(&format!("{fraction:0<9}")).filter(|_| (1..=9).contains(&fraction.len()));
@@ -62,7 +62,7 @@ struct ReadOnce {
 #[derive(Debug, Error, Diagnostic)]
 #[error("--to comes before --from")]
 #[diagnostic(help("both count seconds from the beginning of the trace"))]
-struct Backwards;
+pub(super) struct Backwards;
 
 /// Neither the user nor the trace names the machine.
 #[derive(Debug, Error, Diagnostic)]

@@ -24,6 +24,7 @@ mod stats;
 mod store;
 mod sweep;
 mod validate;
+mod view;
 mod whatif;
 mod workload;
 
@@ -83,6 +84,12 @@ pub enum Command {
     /// wakeup in full. `fairground replay` runs the recorded load under a scheduler instead.
     #[command(name = "whatif")]
     WhatIf(whatif::WhatIf),
+    /// Show runs, traces or a comparison as a page: CPUs over time, and why each task was placed where it was
+    ///
+    /// One file of HTML that asks for nothing. WHAT is a trace (with a second one: base and test), a machine with a workload
+    /// behind it (--sched runs one scheduler, --base and --test two, with settings as `compare` takes them), or what
+    /// `compare --format json` printed: its first pair of runs is made again.
+    View(view::View),
     /// Print statistics of a trace: scheduling latency, idle residency, frequency, migrations, energy, uclamp
     #[command(subcommand)]
     Stats(stats::Stats),
@@ -139,6 +146,7 @@ impl Command {
             Command::Explain(command) => command.run(),
             Command::Diff(command) => command.run(),
             Command::WhatIf(command) => command.run(),
+            Command::View(command) => command.run(),
             Command::Stats(command) => command.run(),
             Command::Import(command) => command.run(),
             Command::Regret(command) => command.run(),

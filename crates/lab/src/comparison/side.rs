@@ -65,7 +65,7 @@ impl From<&str> for Side {
 }
 
 /// Names each side by the settings that differ between sides. Returns the settings that are the same in all sides, too.
-pub(super) fn name_sides(all: &[Settings]) -> (Vec<Side>, Settings) {
+pub(crate) fn name_sides(all: &[Settings]) -> (Vec<Side>, Settings) {
     let Some(first) = all.first() else { return (Vec::new(), Settings::default()) };
     let differ = |name: &&str| all.iter().any(|side| side.get(name) != first.get(name));
     let mut names: Vec<&str> = first.0.iter().map(|(name, _)| *name).filter(differ).collect();

@@ -162,6 +162,19 @@ impl WhatIf {
         source: &mut dyn EventSource,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Report, WhatIfError> {
+        let (counterfactual, sched, placements) = self.counterfactual(head)?;
+        let mut reading =
+            Reading { ask: self, trace, source, progress, counterfactual, seen: JudgedSummary::default() };
+        let (found, notes) = reading.read()?;
+        let (trace, machine) = (trace.to_owned(), self.machine_name.clone());
+        Ok(Report { trace, machine, sched, head: placements, notes, found })
+    }
+
+    /// The replay of a trace with this head that is asked; the scheduler's name, and its rules.
+    ///
+    /// # Errors
+    /// If the scheduler is invalid or does not support the machine.
+    pub fn counterfactual(&self, head: &RunHead) -> Result<(Counterfactual<'_>, String, Head), WhatIfError> {
         let sched = self.sched.clone().unwrap_or_else(|| recorded_sched(head));
         let sched = Features::full_name(&sched).into_owned();
         let features = Features::parse(&sched)?;
@@ -173,11 +186,7 @@ impl WhatIf {
         let hz = self.hz.or(recorded.hz).unwrap_or(Config::default().hz);
         let config = RecordingConfig { hz, schedutil, allowed: self.allowed };
         let counterfactual = Counterfactual::new(&self.machine, &features, config, words)?;
-        let mut reading =
-            Reading { ask: self, trace, source, progress, counterfactual, seen: JudgedSummary::default() };
-        let (found, notes) = reading.read()?;
-        let (trace, machine) = (trace.to_owned(), self.machine_name.clone());
-        Ok(Report { trace, machine, sched, head: placements, notes, found })
+        Ok((counterfactual, sched, placements))
     }
 }
 

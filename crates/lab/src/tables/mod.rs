@@ -17,7 +17,7 @@ use std::str::FromStr;
 use fairground_machine::nearest;
 
 pub use self::csv::comma_separated;
-pub use self::json::documents;
+pub use self::json::{documents, SCHEMA};
 pub use self::own::{legend, pairs};
 pub use self::text::{finish, number, percent, printable, seed_range, trailer};
 use crate::comparison::Report;

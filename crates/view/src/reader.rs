@@ -1,0 +1,587 @@
+//! Reads the events of a run or trace once, and makes a [`Side`] of them.
+//!
+//! Lanes, energy and decisions are taken from the same pass: [`Placements`] assembles the decisions of our traces, and sees each
+//! event behind [`Tap`], which gives it to the lanes first. A wakeup without a decision of ours is taken from sched_waking and
+//! sched_wakeup: where the thread went, and not why.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use fairground_machine::Machine;
+use fairground_sim::Rule;
+use fairground_trace::energy::Rails;
+use fairground_trace::explain::pulled;
+use fairground_trace::placements::{Cause, Head, Placement, Placements, Step};
+use fairground_trace::{EventSource, TraceError, TraceEvent, TraceEventKind};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::lanes::{Lanes, Window, CPUS_MAX};
+use crate::model::{Asked, Has, RuleText, Side, Table, Thread};
+use crate::texts::{plain, Texts};
+
+/// Rows of all tables together: a page of some hundred megabytes.
+const ROWS_MAX: usize = 60_000_000;
+
+/// What another scheduler would have chosen at a wakeup, in the state before it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The wakeup, with the placement of that scheduler.
+    pub placement: Placement,
+    /// Why the answer is not sure; `None`: it is.
+    pub doubt: Option<String>,
+    /// All possible answers.
+    pub possible: Vec<u32>,
+}
+
+/// A scheduler that is asked about each wakeup of a trace.
+pub trait OtherScheduler {
+    /// Its name.
+    fn label(&self) -> String;
+
+    /// Takes the next event of the trace. With the sched_wakeup that completes a wakeup it returns the answer on it.
+    ///
+    /// # Errors
+    /// Says why it cannot go on.
+    fn event(&mut self, event: &TraceEvent) -> Result<Option<Answer>, String>;
+
+    /// Its rule of this name.
+    fn rule<'a>(&'a self, name: &'a str) -> Rule<'a>;
+
+    /// What is to be known of its answers, after the last event.
+    fn notes(&self) -> Vec<String>;
+}
+
+/// Why a trace cannot be shown.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ViewError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Trace(#[from] TraceError),
+    /// An event that cannot be.
+    #[error("{label}: event at {time} ns: {problem}")]
+    Event {
+        /// Name of the side.
+        label: String,
+        /// Time of the event, ns.
+        time: u64,
+        /// What is wrong, and what was expected.
+        problem: String,
+    },
+    /// More than a page can hold.
+    #[error("{label} has more than a page can hold: {ROWS_MAX} spans, decisions and steps by {seconds:.3} s")]
+    #[diagnostic(help("show less of it with --from and --to"))]
+    TooMuch {
+        /// Name of the side.
+        label: String,
+        /// Time since the first event, s.
+        seconds: f64,
+    },
+    /// Nothing in it can be shown.
+    #[error("{label} has no event that can be shown")]
+    #[diagnostic(help("the lanes are of sched_switch, the decisions of sched_waking and sched_wakeup"))]
+    Empty {
+        /// Name of the side.
+        label: String,
+    },
+}
+
+/// How to read a side.
+pub struct SideReader<'a> {
+    name: String,
+    label: String,
+    machine: Option<&'a Machine>,
+    other: Option<Box<dyn OtherScheduler + 'a>>,
+    window: Window,
+}
+
+impl<'a> SideReader<'a> {
+    /// `name` is `base`, `test`, `run` or `trace`; `label` the scheduler or file.
+    pub fn new(name: &str, label: &str) -> SideReader<'a> {
+        let window = Window { from: 0, to: u64::MAX };
+        SideReader { name: name.to_owned(), label: plain(label), machine: None, other: None, window }
+    }
+
+    /// The machine of the run, for types, capacities and the names of idle states.
+    pub fn on(self, machine: Option<&'a Machine>) -> SideReader<'a> {
+        SideReader { machine, ..self }
+    }
+
+    /// Asks this scheduler about each wakeup.
+    pub fn asking(self, other: Option<Box<dyn OtherScheduler + 'a>>) -> SideReader<'a> {
+        SideReader { other, ..self }
+    }
+
+    /// Keeps only what happens between these times, ns since the first event.
+    pub fn between(self, from: u64, to: u64) -> SideReader<'a> {
+        SideReader { window: Window { from, to }, ..self }
+    }
+
+    /// Reads a trace to its end.
+    ///
+    /// # Errors
+    /// If the trace cannot be read, has nothing to show, or more than a page can hold.
+    pub fn read<S: EventSource>(self, source: S) -> Result<Side, ViewError> {
+        let state = Rc::new(RefCell::new(State::new(self)));
+        let mut placements = Placements::new(Tap { source, state: Rc::clone(&state) });
+        while let Some(placement) = placements.next_placement()? {
+            state.borrow_mut().decision(&placement, placements.head());
+        }
+        let (head, notes) = (placements.head().clone(), placements.notes());
+        drop(placements);
+        match Rc::try_unwrap(state) {
+            Ok(state) => state.into_inner().finish(&head, notes),
+            Err(_) => unreachable!("the tap is gone"),
+        }
+    }
+}
+
+/// A source that shows each event to the state too.
+struct Tap<'a, S> {
+    source: S,
+    state: Rc<RefCell<State<'a>>>,
+}
+
+impl<S: EventSource> EventSource for Tap<'_, S> {
+    fn next_event(&mut self) -> Result<Option<TraceEvent<'_>>, TraceError> {
+        let Some(event) = self.source.next_event()? else { return Ok(None) };
+        Ok(self.state.borrow_mut().event(&event).then_some(event))
+    }
+
+    fn unknown(&self) -> u64 {
+        self.source.unknown()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.source.notes()
+    }
+
+    fn unexpected(&self, expected: &str) -> TraceError {
+        self.source.unexpected(expected)
+    }
+}
+
+/// A wakeup that has begun.
+struct Waking {
+    time: u64,
+    on: u32,
+    by: u64,
+    prev: u32,
+}
+
+/// Steps with the numbers of their texts and rules.
+struct Steps {
+    steps: Table,
+    numbers: Table,
+    rules: Vec<RuleText>,
+    by_name: BTreeMap<String, u64>,
+}
+
+impl Steps {
+    fn new() -> Steps {
+        Steps {
+            steps: Table::with_columns(&[("rule", false), ("cpu", false), ("text", false)]),
+            numbers: Table::with_columns(&[("value", false)]),
+            rules: Vec::new(),
+            by_name: BTreeMap::new(),
+        }
+    }
+
+    /// The number of a rule, + 1.
+    fn rule<'a>(&mut self, name: &'a str, find: &dyn Fn(&'a str) -> Rule<'a>) -> u64 {
+        if let Some(number) = self.by_name.get(name) {
+            // A rule is described before its first use; the text of an earlier one may have come later.
+            return *number;
+        }
+        self.rules.push(find(name).into());
+        let number = self.rules.len() as u64;
+        self.by_name.insert(name.to_owned(), number);
+        number
+    }
+
+    /// Adds the steps of a decision; returns how many there are.
+    fn add<'a>(&mut self, steps: &'a [Step], texts: &mut Texts, find: &dyn Fn(&'a str) -> Rule<'a>) -> u64 {
+        for step in steps {
+            let rule = step.rule.as_deref().map_or(0, |rule| self.rule(rule, find));
+            self.step(rule, step.cpu, &step.text, texts);
+        }
+        steps.len() as u64
+    }
+
+    fn step(&mut self, rule: u64, cpu: Option<u32>, text: &str, texts: &mut Texts) {
+        let number = texts.number(text, |value| self.numbers.push([value]));
+        self.steps.push([rule, cpu.map_or(0, |cpu| u64::from(cpu) + 1), number]);
+    }
+
+    fn rows(&self) -> usize {
+        self.steps.len() + self.numbers.len()
+    }
+}
+
+/// Hashes all events so far, so that two runs that were alike are known to be.
+#[derive(Default)]
+struct SoFar(u64);
+
+impl SoFar {
+    fn mix(&mut self, parts: &[u64]) {
+        for part in parts {
+            self.0 = (self.0 ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        }
+    }
+
+    /// Our own lines are left out, and signals, which one of two traces may lack.
+    fn event(&mut self, time: u64, event: &TraceEvent) {
+        let pid = |thread: fairground_trace::Thread| u64::from(thread.pid);
+        let parts = match event.what {
+            TraceEventKind::Switch { prev, next, .. } => [1, pid(prev), pid(next)],
+            TraceEventKind::Waking { task, cpu } => [2, pid(task), cpu.into()],
+            TraceEventKind::Wakeup { task, cpu, .. } => [3, pid(task), cpu.into()],
+            TraceEventKind::Migrate { task, to, .. } => [4, pid(task), to.into()],
+            TraceEventKind::Fork { parent, child } => [5, pid(parent), pid(child)],
+            TraceEventKind::Exec { pid } => [6, pid.into(), 0],
+            TraceEventKind::Exit { task } => [7, pid(task), 0],
+            TraceEventKind::Idle { cpu, state } => [8, cpu.into(), state.map_or(u64::MAX, u64::from)],
+            TraceEventKind::Frequency { cpu, khz } => [9, cpu.into(), khz.into()],
+            _ => return,
+        };
+        self.mix(&[time, event.cpu.into()]);
+        self.mix(&parts);
+    }
+}
+
+/// What has been read.
+struct State<'a> {
+    reader: SideReader<'a>,
+    began: Option<u64>,
+    now: u64,
+    events: u64,
+    backwards: u64,
+    has: Has,
+    lanes: Lanes,
+    rails: Rails,
+    so_far: SoFar,
+    threads: BTreeMap<Thread, u64>,
+    texts: Texts,
+    decisions: Table,
+    /// By decision.
+    hashes: Vec<u64>,
+    steps: Steps,
+    wakings: BTreeMap<u32, Waking>,
+    /// By pid: the decision on it whose thread does not run yet, and its time.
+    waiting: BTreeMap<u32, (usize, u64)>,
+    /// By pid: the decision of its wakeup that is under way.
+    decided: BTreeMap<u32, Option<usize>>,
+    answers: Table,
+    possible: Table,
+    answer_steps: Steps,
+    doubts: BTreeMap<String, u64>,
+    problem: Option<ViewError>,
+}
+
+impl<'a> State<'a> {
+    fn new(reader: SideReader<'a>) -> State<'a> {
+        let decisions = [
+            ("time", true),
+            ("kind", false),
+            ("thread", false),
+            ("on", false),
+            ("by", false),
+            ("prev", false),
+            ("chosen", false),
+            ("rule", false),
+            ("probes", false),
+            ("group_cpus", false),
+            ("wait", false),
+            ("steps", false),
+        ];
+        let answers = [
+            ("decision", true),
+            ("chosen", false),
+            ("rule", false),
+            ("doubt", false),
+            ("probes", false),
+            ("possible", false),
+            ("steps", false),
+        ];
+        State {
+            began: None,
+            now: 0,
+            events: 0,
+            backwards: 0,
+            has: Has::default(),
+            lanes: Lanes::new(reader.window),
+            rails: Rails::default(),
+            so_far: SoFar::default(),
+            threads: BTreeMap::new(),
+            texts: Texts::default(),
+            decisions: Table::with_columns(&decisions),
+            hashes: Vec::new(),
+            steps: Steps::new(),
+            wakings: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            answers: Table::with_columns(&answers),
+            possible: Table::with_columns(&[("cpu", false)]),
+            answer_steps: Steps::new(),
+            doubts: BTreeMap::new(),
+            problem: None,
+            reader,
+        }
+    }
+
+    fn thread(&mut self, thread: fairground_trace::Thread) -> u64 {
+        thread_number(&mut self.threads, thread)
+    }
+
+    /// Takes an event; returns whether to go on.
+    fn event(&mut self, event: &TraceEvent) -> bool {
+        let began = *self.began.get_or_insert(event.time);
+        let time = event.time.saturating_sub(began);
+        if time > self.reader.window.to {
+            return false;
+        }
+        self.backwards += u64::from(time < self.now);
+        self.now = self.now.max(time);
+        self.events += 1;
+        let now = self.now;
+        if let Err(problem) = self.take(now, event) {
+            let label = self.reader.label.clone();
+            self.problem = Some(ViewError::Event { label, time: event.time, problem });
+        } else if self.events % 4096 == 0 && self.rows() > ROWS_MAX {
+            let label = self.reader.label.clone();
+            self.problem = Some(ViewError::TooMuch { label, seconds: now as f64 / 1e9 });
+        }
+        self.problem.is_none()
+    }
+
+    fn rows(&self) -> usize {
+        let tables = self.decisions.len() + self.answers.len() + self.possible.len();
+        self.lanes.rows() + tables + self.steps.rows() + self.answer_steps.rows()
+    }
+
+    fn take(&mut self, time: u64, event: &TraceEvent) -> Result<(), String> {
+        let threads = &mut self.threads;
+        let taken = self.lanes.take(time, event, &mut |thread| thread_number(threads, thread));
+        taken.map_err(|cpu| format!("expected a CPU below {CPUS_MAX}, found {cpu}"))?;
+        self.rails.take(event, None).map_err(|expected| format!("expected {expected}"))?;
+        match event.what {
+            TraceEventKind::Switch { next, .. } => {
+                self.has.switches = true;
+                if let Some((decision, since)) = self.waiting.remove(&next.pid) {
+                    self.decisions.columns[WAIT].2[decision] = time.saturating_sub(since) + 1;
+                }
+            }
+            TraceEventKind::Waking { task, cpu } => {
+                let by = self.context(event);
+                self.wakings.insert(task.pid, Waking { time, on: event.cpu, by, prev: cpu });
+                self.decided.remove(&task.pid);
+            }
+            TraceEventKind::Wakeup { task, cpu, new } => self.wakeup(time, event, task, cpu, new),
+            TraceEventKind::Idle { .. } => self.has.idle = true,
+            TraceEventKind::Frequency { .. } => self.has.frequency = true,
+            TraceEventKind::Signals { task: None, .. } => self.has.utilization = true,
+            _ => {}
+        }
+        self.ask(event)?;
+        if let TraceEventKind::Wakeup { task, .. } = event.what {
+            self.decided.remove(&task.pid);
+        }
+        self.so_far.event(time, event);
+        Ok(())
+    }
+
+    /// The thread in whose context an event is, + 1; 0: the idle task.
+    fn context(&mut self, event: &TraceEvent) -> u64 {
+        match event.context.pid {
+            0 => 0,
+            _ => self.thread(event.context) + 1,
+        }
+    }
+
+    /// A wakeup of which the trace says no decision.
+    fn wakeup(&mut self, time: u64, event: &TraceEvent, task: fairground_trace::Thread, cpu: u32, new: bool) {
+        let waking = self.wakings.remove(&task.pid);
+        if self.decided.contains_key(&task.pid) {
+            return;
+        }
+        let (kind, thread) = (u64::from(new), self.thread(task));
+        let by = self.context(event);
+        let at = waking.map_or((time, event.cpu, by, 0), |w| (w.time, w.on, w.by, u64::from(w.prev) + 1));
+        let (began, on, by, prev) = at;
+        let row = [began, kind, thread, on.into(), by, prev, cpu.into(), 0, 0, 0, 0, 0];
+        self.push_decision(task.pid, row);
+    }
+
+    /// Adds a decision, if it is to be shown.
+    fn push_decision(&mut self, pid: u32, mut row: [u64; 12]) {
+        let number = self.reader.window.has(row[0]).then_some(self.decisions.len());
+        if let Some(number) = number {
+            // A wakeup that took long may have begun before the last decision: rows are in order of their times.
+            let last = self.decisions.columns[0].2.last().copied().unwrap_or(0);
+            row[0] = row[0].max(last);
+            self.decisions.push(row);
+            self.hashes.push(self.so_far.0);
+            self.waiting.insert(pid, (number, row[0]));
+        }
+        self.decided.insert(pid, number);
+    }
+
+    /// A decision of our traces.
+    fn decision(&mut self, placement: &Placement, head: &Head) {
+        let Some(began) = self.began else { return };
+        let time = placement.time.saturating_sub(began);
+        let thread = self.thread(fairground_trace::Thread { comm: &placement.task.comm, pid: placement.task.pid });
+        let by = match placement.by.pid {
+            0 => 0,
+            pid => self.thread(fairground_trace::Thread { comm: &placement.by.comm, pid }) + 1,
+        };
+        self.has.decisions = true;
+        let is_shown = self.reader.window.has(time);
+        let find = |name| head.rule(name);
+        let rule = self.steps.rule(&placement.rule, &find);
+        let mut steps = 0;
+        if is_shown {
+            if placement.pull.is_some() {
+                self.steps.step(0, None, &pulled(placement), &mut self.texts);
+                steps += 1;
+            }
+            steps += self.steps.add(&placement.steps, &mut self.texts, &find);
+        }
+        let kind = placement.cause as u64;
+        let (prev, chosen) = (u64::from(placement.prev) + 1, u64::from(placement.chosen));
+        let [on, probes, group_cpus] = [placement.on_cpu.into(), placement.probes, placement.group_cpus];
+        let pid = placement.task.pid;
+        let waits = self.waiting.get(&pid).copied();
+        self.push_decision(pid, [time, kind, thread, on, by, prev, chosen, rule, probes, group_cpus, 0, steps]);
+        if placement.pull.is_some() {
+            // A task that balancing moves has waited since it woke; its move is no wakeup.
+            self.decided.remove(&pid);
+            match waits {
+                Some(waits) => self.waiting.insert(pid, waits),
+                None => self.waiting.remove(&pid),
+            };
+        }
+    }
+
+    /// Shows an event to the other scheduler, and keeps its answer.
+    fn ask(&mut self, event: &TraceEvent) -> Result<(), String> {
+        let Some(other) = &mut self.reader.other else { return Ok(()) };
+        let Some(answer) = other.event(event)? else { return Ok(()) };
+        let Answer { placement, doubt, possible } = answer;
+        let Some(Some(decision)) = self.decided.get(&placement.task.pid).copied() else { return Ok(()) };
+        if self.answers.column("decision").last().is_some_and(|last| *last >= decision as u64) {
+            // Of wakeups that are under way at once, the one that began first may end last.
+            return Ok(());
+        }
+        let find = |name| other.rule(name);
+        let rule = self.answer_steps.rule(&placement.rule, &find);
+        let steps = self.answer_steps.add(&placement.steps, &mut self.texts, &find);
+        let doubt = doubt.map_or(0, |doubt| {
+            let next = self.doubts.len() as u64 + 1;
+            *self.doubts.entry(doubt).or_insert(next)
+        });
+        let kept = if doubt == 0 { &[][..] } else { possible.as_slice() };
+        let (decision, chosen) = (decision as u64, u64::from(placement.chosen));
+        self.answers.push([decision, chosen, rule, doubt, placement.probes, kept.len() as u64, steps]);
+        kept.iter().for_each(|cpu| self.possible.push([u64::from(*cpu)]));
+        Ok(())
+    }
+
+    fn finish(mut self, head: &Head, mut notes: Vec<String>) -> Result<Side, ViewError> {
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        if !self.has.switches && self.decisions.is_empty() {
+            return Err(ViewError::Empty { label: self.reader.label });
+        }
+        self.rails.end();
+        notes.extend(self.rails.notes());
+        if self.backwards > 0 {
+            notes.push(format!(
+                "{} events are out of order in time: taken to happen together with the event before",
+                self.backwards
+            ));
+        }
+        self.has.reasons = head.why;
+        let mut threads: Vec<(Thread, u64)> = self.threads.into_iter().collect();
+        threads.sort_by_key(|(_, number)| *number);
+        let end = self.now.min(self.reader.window.to);
+        let mut side = Side {
+            name: self.reader.name,
+            label: self.reader.label,
+            begin_ns: self.began.unwrap_or(0).to_string(),
+            span_ns: end,
+            events: self.events,
+            facts: head.meta.iter().filter(|(key, _)| !is_rail(key)).map(|(k, v)| (plain(k), plain(v))).collect(),
+            notes: notes.iter().map(|note| plain(note)).collect(),
+            threads: threads.into_iter().map(|(thread, _)| thread).collect(),
+            rules: self.steps.rules,
+            texts: self.texts.texts,
+            decisions: self.decisions,
+            steps: self.steps.steps,
+            numbers: self.steps.numbers,
+            answers: self.answers,
+            possible: self.possible,
+            answer_steps: self.answer_steps.steps,
+            answer_numbers: self.answer_steps.numbers,
+            so_far: self.hashes,
+            ..Side::default()
+        };
+        side.asked = self.reader.other.map(|other| Asked {
+            label: plain(&other.label()),
+            rules: self.answer_steps.rules,
+            doubts: in_order(self.doubts),
+            notes: other.notes().iter().map(|note| plain(note)).collect(),
+        });
+        add_power(&mut side, &self.rails, self.began.unwrap_or(0), self.reader.window);
+        self.has.energy = !side.power.is_empty();
+        side.has = self.has;
+        self.lanes.finish(end, self.reader.machine, &mut side);
+        Ok(side)
+    }
+}
+
+/// The column `wait` of decisions.
+const WAIT: usize = 10;
+
+fn thread_number(threads: &mut BTreeMap<Thread, u64>, thread: fairground_trace::Thread) -> u64 {
+    let next = threads.len() as u64;
+    *threads.entry(Thread { name: plain(thread.comm), pid: thread.pid }).or_insert(next)
+}
+
+/// Whether a fact is the name of a rail, which has a list of its own.
+fn is_rail(key: &str) -> bool {
+    key.strip_prefix("rail").is_some_and(|number| number.parse::<u16>().is_ok())
+}
+
+fn in_order(numbers: BTreeMap<String, u64>) -> Vec<String> {
+    let mut all: Vec<(String, u64)> = numbers.into_iter().collect();
+    all.sort_by_key(|(_, number)| *number);
+    all.into_iter().map(|(text, _)| text).collect()
+}
+
+/// The energy of each rail between two readings.
+fn add_power(side: &mut Side, rails: &Rails, began: u64, window: Window) {
+    let mut by_rail: BTreeMap<String, Table> = BTreeMap::new();
+    let columns = [("begin", true), ("length", false), ("pj", false)];
+    for row in rails.rows() {
+        let (Some(_), Some(rail)) = (row.window, &row.rail) else { continue };
+        let [from, to] = [row.from, row.to].map(|time| time.saturating_sub(began));
+        if window.has(from) && window.has(to) && to > from {
+            let table = by_rail.entry(plain(rail)).or_insert_with(|| Table::with_columns(&columns));
+            table.push([from, to - from, row.sum()]);
+        }
+    }
+    side.power = Table::with_columns(&columns);
+    for (rail, table) in by_rail {
+        side.rails.push(rail);
+        side.power.first.push(side.power.len());
+        side.power.append(&table);
+    }
+    side.power.first.push(side.power.len());
+}
+
+// Kinds of decisions in columns are the numbers of `Cause`.
+const _: () = assert!(Cause::Wake as u64 == 0 && Cause::Fork as u64 == 1 && Cause::Active as u64 == 5);
