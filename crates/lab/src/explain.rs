@@ -5,6 +5,7 @@
 //! placements themselves. [`Differing`] compares two traces or runs.
 
 mod differing;
+mod parted;
 mod picks;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ use serde_json::{json, Map, Value};
 use thiserror::Error;
 
 pub use self::differing::Differing;
+pub use self::parted::{Parted, RuleShift};
 pub use self::picks::{chosen_picks, explain_picks, explain_picks_json, pick_json, DifferingPicks};
 
 /// Name and version of the schema.

@@ -46,6 +46,7 @@ pub mod doubt;
 pub mod explain;
 pub mod fail_if;
 pub mod page;
+mod plot;
 pub mod provenance;
 pub mod published;
 pub mod recorded;

@@ -18,6 +18,7 @@ use fairground_run::run_config::{
 };
 use fairground_run::sched_spec::SchedSpec;
 use fairground_run::worker::Workers;
+use fairground_sim::Config;
 use fairground_workload::Workload;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -332,6 +333,18 @@ impl Sides {
     /// Each side with its settings, named by those that differ.
     pub fn named(&self) -> Vec<Side> {
         name_sides(&self.settings).0
+    }
+
+    /// A side as it can be typed: its scheduler, machine and workload where they are not those of the base, and what is
+    /// not as by default.
+    pub fn typed(&self, side: usize) -> String {
+        let (settings, base) = (&self.settings[side], &self.settings[0]);
+        let value = |name: &str| settings.get(name).unwrap_or_default();
+        let others = ["machine", "workload"].into_iter().filter(|name| settings.get(name) != base.get(name));
+        let default = |setting: &&Setting| setting.text(&Config::default(), &self.experiments[side].machine);
+        let set = SETTINGS.iter().filter(|setting| value(setting.name) != default(setting)).map(|setting| setting.name);
+        let words = others.chain(set).map(|name| format!("{name}={}", value(name)));
+        std::iter::once(value("sched").to_owned()).chain(words).collect::<Vec<_>>().join(" ")
     }
 
     /// The metrics that the base and at least one test report.

@@ -4,42 +4,15 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
-use fairground_lab::explain::Differing;
+use fairground_lab::explain::{Differing, Parted};
 use fairground_lab::stats::Verdict;
 use fairground_run::experiment::{Experiment, Outputs, Stop, Trace, TraceFormat, TraceHead};
 use fairground_run::run_config;
 use fairground_trace::dat;
-use serde::Serialize;
 
 use crate::matrix::Cell;
 use crate::measure::{Judged, Means, Measured, Measurements};
 use crate::stages::Stages;
-
-/// Decisions by a rule before and after.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RuleShift {
-    /// The rule in the kernel's terms: function, exit, id.
-    pub rule: String,
-    /// Decisions before.
-    pub before: u64,
-    /// Decisions after.
-    pub after: u64,
-}
-
-/// Where two runs part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Parted {
-    /// Pairs of the same task's n-th wakeup, fork or exec, and those that choose the same CPU.
-    pub pairs: [u64; 2],
-    /// Pairs before the first that chooses another CPU.
-    pub agree_before: u64,
-    /// Rules, those that moved most first.
-    pub rules: Vec<RuleShift>,
-    /// The first pair that chooses another CPU, in words: before, after.
-    pub first: Option<[String; 2]>,
-    /// The whole comparison, as `fairground diff` prints it.
-    pub text: String,
-}
 
 /// The decisions of one machine.
 #[derive(Clone, Debug)]
@@ -176,20 +149,7 @@ fn part(
     let [name_before, name_after] = names;
     let differing = Differing::of(&(name_before, &before.recording), &(name_after, &after.recording));
     let differing = differing.map_err(|error| error.to_string())?;
-    let diff = &differing.diff;
-    let mut rules: Vec<RuleShift> = diff
-        .shifts
-        .iter()
-        .map(|shift| RuleShift { rule: differing.rule(&shift.rule).title(), before: shift.base, after: shift.test })
-        .collect();
-    rules.sort_by_key(|rule| std::cmp::Reverse(rule.after.abs_diff(rule.before)));
-    Ok(Parted {
-        pairs: [diff.pairs, diff.agree],
-        agree_before: diff.agree_before,
-        rules,
-        first: differing.first_in_words(),
-        text: differing.text(),
-    })
+    Ok(Parted::new(&differing))
 }
 
 /// Writes the traces of both runs below `dir`. Returns their names.

@@ -493,7 +493,7 @@ const FairgroundView = (() => {
     function label(row, y) {
       const { side, lane } = row, c = context, known = side.cpus[lane];
       c.fillStyle = colours.paper;
-      c.fillRect(0, y, gutter - 2, row.h - 1);
+      c.fillRect(0, y, gutter, row.h - 1);
       c.fillStyle = side.number ? colours.test : colours.base;
       c.fillRect(0, y, 3, row.h - 1);
       c.fillStyle = colours.ink;
@@ -598,11 +598,11 @@ const FairgroundView = (() => {
     }
 
     const PLOTS = {
-      power: ["power", "mW", powers, 0], busy: ["busy CPUs", "", busy, 2], util: ["utilization", "", utils, 0],
+      power: [["power", "power"], "mW", powers, 0], busy: [["busy CPUs", "busy"], "", busy, 2], util: [["utilization", "util"], "", utils, 0],
     };
 
     function plot(row, y) {
-      const [name, unit, fill, digits] = PLOTS[row.type], c = context, size = Math.max(1, Math.floor(width - gutter)), h = row.h - 8;
+      const [names, unit, fill, digits] = PLOTS[row.type], c = context, narrow = gutter < 100, size = Math.max(1, Math.floor(width - gutter)), h = row.h - 8;
       const series = model.sides.map((side) => { const cells = new Float64Array(size); fill(side, cells); return cells; });
       let most = 0;
       for (const cells of series) for (const value of cells) if (value > most) most = value;
@@ -625,9 +625,9 @@ const FairgroundView = (() => {
       });
       c.setLineDash([]);
       c.fillStyle = colours.ink;
-      text(name, 8, y + 12, gutter - 10);
+      text(names[Number(narrow)], 8, y + 12, gutter - 10);
       c.fillStyle = colours.soft;
-      text(`up to ${most.toFixed(digits)} ${unit}`, 8, y + 27, gutter - 10);
+      text(`${narrow ? "" : "up to "}${most.toFixed(digits)} ${unit}`, 8, y + 27, gutter - 10);
       if (view.cursor === null) return;
       series.forEach((cells, number) => {
         const value = cells[Math.min(size - 1, Math.max(0, Math.floor(view.cursor.x - gutter)))];
@@ -839,7 +839,7 @@ const FairgroundView = (() => {
         const rule = answers.rule[answer], doubt = answers.doubt[answer];
         const possible = Array.from(side.tables.possible.cpu.subarray(side.possibleFirst[answer], side.possibleFirst[answer + 1]));
         const steps = answerSteps(side, answer);
-        out.push(make("h4", {}, `Under ${side.asked.label}`),
+        out.push(make("h4", {}, out.length ? "The same, asked" : `Under ${side.asked.label}`),
           make("p", {}, `CPU ${answers.chosen[answer]}, `, agrees(answers.chosen[answer]), rule ? ` by ${side.asked.rules[rule - 1].title}` : ""),
           make("p", { class: "fg-soft" }, "The policy was asked about the same state, repeated from this trace: ",
             doubt ? `not sure, ${side.asked.doubts[doubt - 1]}; possible: CPU ${possible.join(", ")}.` : "sure."));

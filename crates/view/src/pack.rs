@@ -92,10 +92,15 @@ mod tests {
     #[test]
     fn columns_are_as_documented() {
         let mut out = Vec::new();
-        let values = Table { first: vec![0, 2], columns: vec![("begin", true, vec![150, 5]), ("khz", false, vec![300, 0])] };
+        let values =
+            Table { first: vec![0, 2], columns: vec![("begin", true, vec![150, 5]), ("khz", false, vec![300, 0])] };
         let head = table(&values, &mut out);
         assert_eq!(out, [0xac, 0x02, 0xa1, 0x02, 0xac, 0x02, 0x00]);
-        let column = |name, at, bytes, rises| json!({ "name": name, "at": at, "bytes": bytes, "rises": rises, "wide": false });
-        assert_eq!(head, json!({ "rows": 2, "first": [0, 2], "columns": [column("begin", 0, 4, true), column("khz", 4, 3, false)] }));
+        let column =
+            |name, at, bytes, rises| json!({ "name": name, "at": at, "bytes": bytes, "rises": rises, "wide": false });
+        assert_eq!(
+            head,
+            json!({ "rows": 2, "first": [0, 2], "columns": [column("begin", 0, 4, true), column("khz", 4, 3, false)] })
+        );
     }
 }

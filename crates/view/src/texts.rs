@@ -10,7 +10,9 @@ const DIGITS_MAX: usize = 15;
 
 /// A text without control characters and without characters that change the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
-    let is_plain = |c: char| !c.is_control() && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_plain = |c: char| {
+        !c.is_control() && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
 }
 
@@ -82,7 +84,8 @@ mod tests {
     #[test]
     fn texts_that_differ_in_numbers_are_one() {
         let mut texts = Texts::default();
-        let numbers: Vec<u64> = ["CPU 5 is idle", "CPU 12 is idle", "CPU 5 is busy"].map(|t| texts.number(t, |_| ())).into();
+        let numbers: Vec<u64> =
+            ["CPU 5 is idle", "CPU 12 is idle", "CPU 5 is busy"].map(|t| texts.number(t, |_| ())).into();
         assert_eq!((numbers, texts.texts.len()), (vec![0, 0, 1], 2));
     }
 

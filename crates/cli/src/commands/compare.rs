@@ -1,16 +1,18 @@
 //! `fairground compare`.
 
+mod pair;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fairground_fair::Features;
-use fairground_lab::comparison::{narrow, Report, Until, WidthPct};
+use fairground_lab::comparison::{narrow, Comparison, Report, Until, WidthPct};
 use fairground_lab::doubt::screening::{short_workload, Design};
 use fairground_lab::doubt::{draws_and_seeds, DrawnRuns, Draws};
 use fairground_lab::fail_if::FailIf;
 use fairground_lab::sides::{is_setting, Common, SideSpec, Sides};
-use fairground_lab::tables::{legend, printable, Format};
+use fairground_lab::tables::{legend, page, printable, Format, PairShown};
 use fairground_machine::MachineSpec;
 use fairground_run::batch::{BatchError, Plan, Results};
 use fairground_run::executor::Executor;
@@ -19,6 +21,7 @@ use fairground_workload::Workload;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use self::pair::Links;
 use crate::error::{run_failed, End, Failure};
 use crate::input::refuse_misplaced;
 use crate::output::{complain, print, stop_on_signals, OutputFile};
@@ -55,6 +58,12 @@ struct StraySetting {
 #[error("unexpected `{0}`: compare takes a machine and a workload")]
 #[diagnostic(help("write fairground compare MACHINE WORKLOAD --base SIDE --test SIDE"))]
 struct UnexpectedWord(String);
+
+/// Traces are asked for, and there is nothing to link them.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--traces is for --format html, which links them")]
+#[diagnostic(help("`fairground run ... --trace FILE` writes the trace of one run"))]
+struct NotAPage;
 
 /// Draws are asked for where one is given.
 #[derive(Debug, Error, Diagnostic)]
@@ -112,9 +121,12 @@ pub struct Compare {
     /// each side on draws of their own, a twentieth as long
     #[arg(long)]
     screen: bool,
-    /// own, mail (ASCII, 80 columns), mmtests, amd, arm, markdown, csv or json
+    /// own, mail (ASCII, 80 columns), mmtests, amd, arm, markdown, csv, json, or html (a page with a plot and the rules that moved)
     #[arg(long, default_value_t = Format::Own)]
     format: Format,
+    /// Of --format html: write traces of the pair of runs that it looks at into this directory, and link them
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
     /// Say below the table what each metric and column is
     #[arg(long)]
     legend: bool,
@@ -152,8 +164,14 @@ impl Compare {
         refuse_misplaced("compare", &self.machine, &self.workload)?;
         let inputs = self.inputs(&sides);
         let output = self.output.as_deref().map(|path| OutputFile::beside(path, &inputs)).transpose()?;
+        if self.traces.is_some() && self.format != Format::Html {
+            return Err(NotAPage.into());
+        }
         let report = self.report(&sides, &conditions)?;
-        let mut text = self.format.render(&report);
+        let mut text = match self.format {
+            Format::Html => page(&report, &self.shown(&sides, &report)?),
+            other => other.render(&report),
+        };
         match (self.format, self.legend) {
             (Format::Own, true) => text += &format!("\n{}", legend(&report)),
             (Format::Own, false) => text += "--legend says what the metrics and columns are\n",
@@ -262,6 +280,20 @@ impl Compare {
             return Err(StraySetting { word: word.clone(), option, side }.into());
         }
         self.more.first().map_or(Ok(()), |word| Err(UnexpectedWord(word.clone()).into()))
+    }
+
+    /// A pair of runs of each comparison: the first in which the sides differ.
+    fn shown(&self, specs: &[SideSpec], report: &Report) -> Result<Vec<Option<PairShown>>, Failure> {
+        let (machine, workload, sched) = (&self.machine, &self.workload, self.sched.as_deref());
+        let common = Common { machine, workload, sched, config: self.options.config()? };
+        let sides = Sides::find(specs, &common, &self.workers.workers())?;
+        let links =
+            self.traces.as_deref().map(|directory| Links::create(directory, self.output.as_deref())).transpose()?;
+        let show = |(number, comparison): (usize, &Comparison)| {
+            let pair = comparison.pairs.iter().find(|pair| pair.base != pair.test)?;
+            Some(pair::show(&sides, number + 1, pair.seed, links.as_ref()))
+        };
+        report.comparisons.iter().enumerate().map(show).map(Option::transpose).collect()
     }
 
     /// How many draws the sides are run on.

@@ -95,7 +95,7 @@ pub struct Ab {
     /// Preset or file that describes this machine, by which the workload is read [default: as `machine capture` sees it]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// own, mmtests, amd, arm, markdown, csv or json
+    /// own, mail, mmtests, amd, arm, markdown, csv, json or html
     #[arg(long, default_value_t = Format::Own)]
     format: Format,
 }

@@ -90,7 +90,9 @@ enum Unclear {
     #[diagnostic(help("fairground view {what} WORKLOAD --sched {sched} -o FILE.html"))]
     NoWorkload { what: String, sched: String },
     #[error("{what} {workload}: no scheduler is named")]
-    #[diagnostic(help("fairground view {what} {workload} --sched {sched} -o FILE.html, or --base and --test for two runs"))]
+    #[diagnostic(help(
+        "fairground view {what} {workload} --sched {sched} -o FILE.html, or --base and --test for two runs"
+    ))]
     NoSched { what: String, workload: String, sched: String },
     #[error("{option} is for {subject}")]
     #[diagnostic(help("leave out {option}"))]
@@ -99,7 +101,9 @@ enum Unclear {
     #[diagnostic(help("name it with --machine: a preset, or a file as `fairground machine capture` makes it"))]
     NoMachine { sched: String, label: String },
     #[error("--ask takes a scheduler of ours, not {0}")]
-    #[diagnostic(help("such as --ask fair:v6.12; a kernel's own scheduler is run as a side: --base or --test linux:NAME"))]
+    #[diagnostic(help(
+        "such as --ask fair:v6.12; a kernel's own scheduler is run as a side: --base or --test linux:NAME"
+    ))]
     NotOurs(String),
 }
 
@@ -213,11 +217,8 @@ impl View {
 
     /// The first pair of runs of a saved comparison.
     fn compared(&self) -> Result<Runs, Failure> {
-        let given = [
-            ("--machine", self.machine.is_some()),
-            ("--base", self.base.is_some()),
-            ("--sched", self.sched.is_some()),
-        ];
+        let given =
+            [("--machine", self.machine.is_some()), ("--base", self.base.is_some()), ("--sched", self.sched.is_some())];
         self.refuse(&given, "other than a comparison, which says it itself")?;
         let Saved { machine, workload, sides, seed, hashes } =
             Saved::read(Path::new(&self.what), self.test.as_deref(), self.seed)?;

@@ -4,6 +4,7 @@ mod amd;
 mod arm;
 mod columns;
 mod csv;
+mod html;
 mod json;
 mod mail;
 mod markdown;
@@ -17,6 +18,7 @@ use std::str::FromStr;
 use fairground_machine::nearest;
 
 pub use self::csv::comma_separated;
+pub use self::html::{decisions, render_with as page, PairShown};
 pub use self::json::{documents, SCHEMA};
 pub use self::own::{legend, pairs};
 pub use self::text::{finish, number, percent, printable, seed_range, trailer};
@@ -41,11 +43,13 @@ pub enum Format {
     Csv,
     /// JSON in the documented schema.
     Json,
+    /// One page without requests.
+    Html,
 }
 
 impl Format {
     /// All layouts, in the order in which messages list them.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::Own,
         Format::Mail,
         Format::Mmtests,
@@ -54,6 +58,7 @@ impl Format {
         Format::Markdown,
         Format::Csv,
         Format::Json,
+        Format::Html,
     ];
 
     /// The name on the command line.
@@ -67,6 +72,7 @@ impl Format {
             Format::Markdown => "markdown",
             Format::Csv => "csv",
             Format::Json => "json",
+            Format::Html => "html",
         }
     }
 
@@ -82,6 +88,7 @@ impl Format {
             Format::Markdown => markdown::render(report),
             Format::Csv => csv::render(report),
             Format::Json => json::render(report),
+            Format::Html => html::render(report),
         }
     }
 }

@@ -62,10 +62,14 @@ fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
     let _ = writeln!(out, "seeds     {} (pairs of runs: {})\n", seed_range(&report.seeds), comparison.pairs.len());
 }
 
+/// The heads of [`cells`].
+pub(super) const HEAD: [&str; 8] =
+    ["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict"];
+
 fn table(comparison: &Comparison) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
-    table.set_header(["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict"]);
+    table.set_header(HEAD);
     for row in comparison.rows.iter().filter(|row| !is_zero(row)) {
         table.add_row(cells(row));
     }
@@ -118,7 +122,8 @@ fn legend_of_draws(out: &mut String, report: &Report) {
     }
 }
 
-fn cells(row: &Row) -> [String; 8] {
+/// A row, as [`HEAD`] says.
+pub(super) fn cells(row: &Row) -> [String; 8] {
     let change = &row.change;
     // From a base of 0 there is no percentage: the difference is shown in the metric's own unit instead.
     let improvement = match change.improvement_pct {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fairground_lab::page::{escaped, page};
 use fairground_lab::stats::Verdict;
-use fairground_lab::tables::number;
+use fairground_lab::tables::{decisions, number};
 
 use super::{mean, percent, range, Review};
 use crate::decisions::Explained;
@@ -107,32 +107,7 @@ fn machine(body: &mut String, review: &Review, explained: &Explained) {
     );
     match &explained.parted {
         Err(problem) => _ = writeln!(body, "<p>not known: {}</p>", escaped(problem)),
-        Ok(parted) => {
-            let [pairs, agree] = parted.pairs;
-            let _ = writeln!(body, "<p>{agree} of {pairs} decisions choose the same CPU.</p>");
-            body.push_str("<table>\n<thead><tr><th>before</th><th>after</th><th>rule</th></tr></thead>\n");
-            for rule in &parted.rules {
-                let _ = writeln!(
-                    body,
-                    "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
-                    rule.before,
-                    rule.after,
-                    escaped(&rule.rule)
-                );
-            }
-            body.push_str("</table>\n");
-            if let Some([before, after]) = &parted.first {
-                let n = parted.agree_before;
-                let _ = writeln!(
-                    body,
-                    "<h3>The first that differs, after {n}</h3>\n<pre>before: {}</pre>\n<pre>after: {}</pre>",
-                    escaped(before),
-                    escaped(after)
-                );
-            }
-            let _ =
-                writeln!(body, "<details><summary>all of it</summary>\n<pre>{}</pre></details>", escaped(&parted.text));
-        }
+        Ok(parted) => decisions(body, parted, ["before", "after"]),
     }
     if let Some(Err(problem)) = &explained.traces {
         let _ = writeln!(body, "<p>no traces: {}</p>", escaped(problem));

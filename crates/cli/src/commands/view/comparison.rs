@@ -40,7 +40,8 @@ impl Saved {
         };
         let text = std::fs::read_to_string(path)
             .map_err(|e| unusable(format!("cannot be read: {}", why_unread(&e)), "name a file"))?;
-        let expected = "expected what `fairground compare --format json` prints; for a workload: fairground view MACHINE WORKLOAD";
+        let expected =
+            "expected what `fairground compare --format json` prints; for a workload: fairground view MACHINE WORKLOAD";
         let value: Value = serde_json::from_str(&text).map_err(|e| unusable(format!("not JSON: {e}"), expected))?;
         let documents = match value {
             Value::Array(several) => several,
@@ -52,10 +53,14 @@ impl Saved {
         let names: Vec<&str> = documents.iter().filter_map(|document| document["test"].as_str()).collect();
         let found = documents.iter().find(|document| test.is_none_or(|test| document["test"] == test));
         let found = found.ok_or_else(|| {
-            unusable(format!("no comparison with --test {}", test.unwrap_or_default()), &format!("it has {}", names.join(", ")))
+            unusable(
+                format!("no comparison with --test {}", test.unwrap_or_default()),
+                &format!("it has {}", names.join(", ")),
+            )
         })?;
         let setting = |side: &str, name: &str| found[side][name].as_str().map(str::to_owned);
-        let named = |name| setting("base_settings", name).ok_or_else(|| unusable(format!("no base_settings.{name}"), expected));
+        let named =
+            |name| setting("base_settings", name).ok_or_else(|| unusable(format!("no base_settings.{name}"), expected));
         let (machine, workload) = (named("machine")?, named("workload")?);
         let side = |key: &str, option: &'static str| -> Result<SideSpec, Failure> {
             let settings = found[key].as_object().ok_or_else(|| unusable(format!("no {key}"), expected))?;
