@@ -113,12 +113,25 @@ for build in release debug; do
 	done
 done
 
+# Pages of two runs, and of the trace of one.
+"$release" view hikey960 sched-pipe:loops=100,threads --base fair:v5.9 --test fair:v5.11 --output "$dir/view.html"
+first=$(cksum <"$dir/view.html")
+"$debug" view hikey960 sched-pipe:loops=100,threads --base fair:v5.9 --test fair:v5.11 --output "$dir/view.html"
+same "a view of two runs" "$first" "$(cksum <"$dir/view.html")"
+"$release" view "$dir/first.txt" --ask fair:v6.12 --output "$dir/view.html"
+first=$(cksum <"$dir/view.html")
+"$debug" view "$dir/first.txt" --ask fair:v6.12 --output "$dir/view.html"
+same "a view of a trace" "$first" "$(cksum <"$dir/view.html")"
+
 args=(compare hikey960 sched-pipe:loops=1000,threads --base fair:v5.9 --test fair:v5.9+asym-prev-first --seeds 5 --doubt 5 --no-store --format json)
 one=$("$release" "${args[@]}" --jobs 1)
 for jobs in 2 8; do
 	same "--jobs 1 and $jobs" "$one" "$("$release" "${args[@]}" --jobs $jobs)"
 done
 "$release" "${args[@]}" --check-determinism >/dev/null
+page=("${args[@]:0:${#args[@]}-1}" html)
+first=$("$release" "${page[@]}" --jobs 1)
+same "a page of a comparison, --jobs 1 and 8" "$first" "$("$debug" "${page[@]}" --jobs 8)"
 # A mail of several tests and other seeds; what a project file says is the command line that it stands for.
 mail=(compare hikey960 sched-pipe:loops=500,threads --base fair:v5.9 --test fair:v5.11 --test fair:v6.12 --seeds 3-8 --doubt 3 --no-store --format mail)
 first=$("$release" "${mail[@]}" --jobs 1)

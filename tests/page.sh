@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The scoreboard's page in a real browser: no error on its console, no request, at two widths and in print.
+# The pages in a real browser: no error on the console, no request. The scoreboard and a comparison at two widths and in print,
+# a view as its reader uses it (tests/page_view.py).
 #
 #   tests/page.sh [DIR]    pictures and the printed page stay in DIR
 set -euo pipefail
@@ -8,13 +9,19 @@ cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 keep=$(realpath "${1:-$dir}")
-$(tests/build.sh) reproduce asym-prev-first --quick --no-store --format html --output "$dir/page.html"
+fairground=$(tests/build.sh)
+sides=(hikey960 sched-pipe:loops=100 --base fair:v5.9 --test fair:v5.9+asym-prev-first)
+"$fairground" reproduce asym-prev-first --quick --no-store --format html --output "$dir/page.html"
+"$fairground" compare "${sides[@]}" --seeds 6 --doubt 19 --no-store --format html --output "$dir/comparison.html"
+"$fairground" view "${sides[@]}" --output "$dir/view.html"
 
-# Nothing in the page names another place.
-if grep -oE '(src|href)="[^#"][^"]*"|url\([^)]*\)|@import|<script' "$dir/page.html" | grep -v '^href="data:,"$'; then
-	echo "page: it refers to something outside of itself"
-	exit 1
-fi
+# Nothing in the pages names another place.
+for page in page comparison; do
+	if grep -oE '(src|href)="[^#"][^"]*"|url\([^)]*\)|@import|<script' "$dir/$page.html" | grep -v '^href="data:,"$'; then
+		echo "page: $page refers to something outside of itself"
+		exit 1
+	fi
+done
 
 browser=(timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$dir/profile"
 	--enable-logging=stderr --log-level=0)
@@ -37,13 +44,16 @@ for bad in faulty asking; do
 	fi
 done
 
-for width in 390 1200; do
-	quiet "$dir/page.html" $width "$keep/page-$width.png" || {
-		echo "page: not quiet at $width px"
-		grep ':CONSOLE' "$dir/log" || true
-		exit 1
-	}
+for page in page comparison; do
+	for width in 390 1200; do
+		quiet "$dir/$page.html" $width "$keep/$page-$width.png" || {
+			echo "page: $page is not quiet at $width px"
+			grep ':CONSOLE' "$dir/log" || true
+			exit 1
+		}
+	done
+	"${browser[@]}" --no-pdf-header-footer --print-to-pdf="$keep/$page.pdf" "file://$dir/$page.html" 2>"$dir/log"
+	[ -s "$keep/$page.pdf" ] || { echo "page: $page does not print"; exit 1; }
 done
-"${browser[@]}" --no-pdf-header-footer --print-to-pdf="$keep/page.pdf" "file://$dir/page.html" 2>"$dir/log"
-[ -s "$keep/page.pdf" ] || { echo "page: it does not print"; exit 1; }
-echo "page: quiet at 390 and 1200 px, and prints"
+echo "page: scoreboard and comparison are quiet at 390 and 1200 px, and print"
+timeout 300 tests/page_view.py "$dir/view.html" "$keep"

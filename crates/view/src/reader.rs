@@ -340,6 +340,8 @@ impl<'a> State<'a> {
         let began = *self.began.get_or_insert(event.time);
         let time = event.time.saturating_sub(began);
         if time > self.reader.window.to {
+            // What is under way lasts to the end of what is shown.
+            self.now = self.reader.window.to;
             return false;
         }
         self.backwards += u64::from(time < self.now);
