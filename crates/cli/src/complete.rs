@@ -26,21 +26,27 @@ pub fn answer_shell() {
 type Candidates = fn(&str) -> Vec<String>;
 
 /// Arguments by their ids, with what completes them, in all commands.
-const COMPLETED: [(&str, Candidates); 6] = [
+const COMPLETED: [(&str, Candidates); 7] = [
     ("machine", machines),
     ("workload", workloads),
     ("base", schedulers),
     ("test", schedulers),
     ("sched", schedulers),
+    ("ask", schedulers),
     ("mail", mails),
 ];
 
 /// Those whose name means something else in another command, by the command.
-const COMPLETED_IN: [(&str, &str, Candidates); 3] =
-    [("feature show", "name", feature_names), ("kernel agree", "name", kernels), ("kernel free-run", "name", kernels)];
+const COMPLETED_IN: [(&str, &str, Candidates); 5] = [
+    ("feature show", "name", feature_names),
+    ("kernel agree", "name", kernels),
+    ("kernel free-run", "name", kernels),
+    ("view", "what", machines),
+    ("view", "second", workloads),
+];
 
 /// Arguments for which a file may stand, too.
-const OR_FILES: [&str; 2] = ["machine", "workload"];
+const OR_FILES: [&str; 4] = ["machine", "workload", "what", "second"];
 
 /// The command with completion of its values. `path`: the words that lead to it, without the program's.
 fn with_candidates(command: clap::Command, path: &str) -> clap::Command {

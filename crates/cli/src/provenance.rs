@@ -12,12 +12,13 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FAIRGRO
 
 /// Options on which no figure depends, and whether a value follows. The command in a result is without them, so that the
 /// result does not depend on them either.
-const WITHOUT_EFFECT: [(&str, bool); 20] = [
+const WITHOUT_EFFECT: [(&str, bool); 21] = [
     ("--jobs", true),
     ("--store", true),
     ("--no-store", false),
     ("--output", true),
     ("-o", true),
+    ("--traces", true),
     ("--dir", true),
     ("--check-determinism", false),
     ("--in-worker", false),

@@ -13,7 +13,7 @@
 //! let text = "a-7 [001] 0.000001: sched_waking: comm=b pid=9 prio=120 target_cpu=000\n\
 //!             a-7 [001] 0.000002: sched_wakeup: comm=b pid=9 prio=120 target_cpu=000\n";
 //! let side = SideReader::new("trace", "a.txt").read(Reader::new("a.txt", text.as_bytes()))?;
-//! assert_eq!((side.decisions.len(), side.threads[0].name.as_str()), (1, "b"));
+//! assert_eq!((side.decisions.len(), side.threads[1].name.as_str()), (1, "b"));
 //! let model = Model::new("a.txt", vec![side]);
 //! assert!(model.to_bytes().starts_with(b"FGVIEW1\n"));
 //! # Ok::<(), fairground_view::ViewError>(())

@@ -7,7 +7,7 @@ use miniz_oxide::deflate::compress_to_vec;
 use crate::model::Model;
 
 /// The script: `FairgroundView.mount(element, bytes)`, with the bytes of [`Model::to_bytes`] as ArrayBuffer or Uint8Array.
-pub const SCRIPT: &str = include_str!("../assets/view.js");
+pub const SCRIPT: &str = concat!(include_str!("../assets/model.js"), include_str!("../assets/view.js"));
 
 /// The style of what the script makes. It uses the colours of the page, if it has some.
 pub const STYLE: &str = include_str!("../assets/view.css");

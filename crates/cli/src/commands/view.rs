@@ -18,6 +18,7 @@ use fairground_machine::{CpuMask, Machine, MachineSpec};
 use fairground_run::experiment::{Experiment, Recorded, TraceFormat, TraceHead};
 use fairground_run::run_config;
 use fairground_run::worker::Workers;
+use fairground_sim::Governor;
 use fairground_trace::{open_watched, EventSource, Recording, RunHead, TraceError, TraceEvent};
 use fairground_view::{page_body, Model, Side, SideReader, STYLE};
 use fairground_workload::Workload;
@@ -196,6 +197,11 @@ impl View {
         }
     }
 
+    /// Whether an option of runs is given.
+    fn gives(&self, option: &str) -> bool {
+        self.options.typed().iter().any(|word| word == option)
+    }
+
     /// The runs of a machine and a workload.
     fn named_runs(&self, workload: &str) -> Result<Runs, Failure> {
         self.refuse(&[("--machine", self.machine.is_some())], "traces")?;
@@ -219,7 +225,7 @@ impl View {
     fn compared(&self) -> Result<Runs, Failure> {
         let given =
             [("--machine", self.machine.is_some()), ("--base", self.base.is_some()), ("--sched", self.sched.is_some())];
-        self.refuse(&given, "other than a comparison, which says it itself")?;
+        self.refuse(&given, "runs that are named, not for a saved comparison")?;
         let Saved { machine, workload, sides, seed, hashes } =
             Saved::read(Path::new(&self.what), self.test.as_deref(), self.seed)?;
         Ok(Runs { machine, workload, sides, seed, hashes })
@@ -284,6 +290,10 @@ impl View {
             ("--base", self.base.is_some()),
             ("--test", self.test.is_some()),
             ("--seed", self.seed.is_some()),
+            ("--idle-governor", self.gives("--idle-governor")),
+            ("--sysctl", self.gives("--sysctl")),
+            ("--ambient", self.gives("--ambient")),
+            ("--draw", self.gives("--draw")),
         ];
         self.refuse(&given, "runs, not for traces")?;
         let inputs: Vec<Option<&Path>> = traces.iter().map(|trace| Some(*trace)).collect();
@@ -354,13 +364,16 @@ impl View {
         let Some((machine, name, allowed)) = &side.machine else {
             return Err(Unclear::NoMachine { sched, label: side.label.clone() }.into());
         };
+        let config = self.options.config()?;
+        let is_trace = matches!(side.events, Events::Trace(_));
         Ok(WhatIf {
             machine: Arc::clone(machine),
             machine_name: name.clone(),
             allowed: *allowed,
             sched: Some(sched),
-            schedutil: None,
-            hz: None,
+            // Of a run, its head says both.
+            schedutil: (is_trace && self.gives("--governor")).then_some(config.governor == Governor::Schedutil),
+            hz: config.hz.filter(|_| is_trace),
             wanted: Wanted::default(),
             nth: None,
         })

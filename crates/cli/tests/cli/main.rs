@@ -24,6 +24,7 @@ mod stats;
 mod sweep;
 mod terminal;
 mod validate;
+mod view;
 mod worker;
 
 use std::path::Path;
