@@ -27,11 +27,12 @@ use crate::EventSource;
 /// How files begin, by the byte order of their machine.
 pub const SIGNATURES: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
 
-/// Limits of a file: attributes, ids of all of them, names of threads, events that are held to be sorted.
+/// Limits of a file: attributes, ids of all of them, names of threads, records that are held to be sorted and their bytes.
 const ATTRIBUTES_MAX: u64 = 4096;
 const IDS_MAX: u64 = 1 << 16;
 const NAMES_MAX: usize = 1 << 20;
 const HELD_MAX: usize = 1 << 19;
+const HELD_BYTES_MAX: usize = 1 << 28;
 
 /// Bytes that are read at a time, as much as the longest record.
 const CHUNK: usize = 1 << 16;
@@ -39,6 +40,7 @@ const CHUNK: usize = 1 << 16;
 /// Types of records.
 const LOST: u64 = 2;
 const COMM: u64 = 3;
+const FORK: u64 = 7;
 const SAMPLE: u64 = 9;
 const LOST_SAMPLES: u64 = 13;
 const FINISHED_ROUND: u64 = 68;
@@ -71,18 +73,51 @@ struct Attribute {
     kind: u64,
     sample_type: u64,
     read_format: u64,
+    /// sample_id_all: records that are no samples end with time and id, too.
+    ids_in_all: bool,
 }
 
-/// A tracepoint that waits for those before it. Sorted by time, then by its place in the file.
+/// A record that waits for those before it. Sorted by time, then by its place in the file.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     time: u64,
     number: u64,
+    what: Waiting,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Waiting {
+    Tracepoint(Tracepoint),
+    /// The thread has this name from now on.
+    Name {
+        tid: u32,
+        comm: String,
+    },
+    /// The thread is new, and has the name of its parent.
+    Fork {
+        tid: u32,
+        parent: u32,
+    },
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Tracepoint {
+    time: u64,
     cpu: u32,
     raw: Vec<u8>,
 }
 
-/// Reads the tracepoints of a perf.data file one by one. Holds back up to half a million events, because the file has those
+impl Waiting {
+    fn bytes(&self) -> usize {
+        match self {
+            Waiting::Tracepoint(tracepoint) => tracepoint.raw.len(),
+            Waiting::Name { comm, .. } => comm.len(),
+            Waiting::Fork { .. } => 0,
+        }
+    }
+}
+
+/// Reads the tracepoints of a perf.data file one by one. Holds back up to half a million records, because the file has those
 /// of one CPU after those of another.
 pub struct PerfDataReader<R> {
     name: String,
@@ -100,12 +135,13 @@ pub struct PerfDataReader<R> {
     /// Offset of the chunk.
     chunk_at: u64,
     held: BinaryHeap<Reverse<Held>>,
+    held_bytes: usize,
     /// Greatest time so far; at the end of the last round; and up to where events may go.
     seen: u64,
     round: u64,
     until: u64,
     ended: bool,
-    last: Option<Held>,
+    last: Option<Tracepoint>,
     words: EventText,
     count: u64,
     unknown: u64,
@@ -149,6 +185,7 @@ impl<R: ReadAt> PerfDataReader<R> {
             chunk: Vec::new(),
             chunk_at: 0,
             held: BinaryHeap::new(),
+            held_bytes: 0,
             seen: 0,
             round: 0,
             until: 0,
@@ -208,9 +245,14 @@ impl<R: ReadAt> PerfDataReader<R> {
                 let (tid, mut comm) = (number(4, 4) as u32, String::new());
                 let text = body.get(8..).unwrap_or_default();
                 push_sanitized(&mut comm, text.split(|byte| *byte == 0).next().unwrap_or_default(), false);
-                if self.names.len() < NAMES_MAX || self.names.contains_key(&tid) {
-                    self.names.insert(tid, comm);
+                match self.time_at_end(&body) {
+                    Some(time) => self.hold(time, Waiting::Name { tid, comm }),
+                    None => self.rename(tid, comm),
                 }
+            }
+            FORK if body.len() >= 24 => {
+                let (tid, parent) = (number(8, 4) as u32, number(12, 4) as u32);
+                self.hold(number(16, 8), Waiting::Fork { tid, parent });
             }
             LOST => self.lost = self.lost.saturating_add(number(8, 8)),
             LOST_SAMPLES => self.lost = self.lost.saturating_add(number(0, 8)),
@@ -232,15 +274,48 @@ impl<R: ReadAt> PerfDataReader<R> {
             self.unknown += 1;
             return;
         };
-        let Some(mut held) = Sample::parse(body, &attribute, self.order) else {
+        let Some(tracepoint) = Sample::parse(body, &attribute, self.order) else {
             self.short += u64::from(attribute.kind == TRACEPOINT);
             self.unknown += u64::from(attribute.kind != TRACEPOINT);
             return;
         };
-        held.number = self.count;
+        self.hold(tracepoint.time, Waiting::Tracepoint(tracepoint));
+    }
+
+    fn hold(&mut self, time: u64, what: Waiting) {
+        self.seen = self.seen.max(time);
+        self.held_bytes += what.bytes();
+        self.held.push(Reverse(Held { time, number: self.count, what }));
         self.count += 1;
-        self.seen = self.seen.max(held.time);
-        self.held.push(Reverse(held));
+    }
+
+    fn rename(&mut self, tid: u32, comm: String) {
+        if self.names.len() < NAMES_MAX || self.names.contains_key(&tid) {
+            self.names.insert(tid, comm);
+        }
+    }
+
+    /// The time of a record that is no sample: the second of the numbers that it ends with, TID, TIME, ID, STREAM_ID, CPU
+    /// and IDENTIFIER, as many of them as samples have. perf leaves 0 in records of what was there when it began.
+    fn time_at_end(&self, body: &[u8]) -> Option<u64> {
+        let first = *self.attributes.first()?;
+        let from_end = |n: u64| {
+            let at = body.len().checked_sub(8 * n as usize)?;
+            Some(self.order.number(body.get(at..at + 8)?))
+        };
+        let place = |attribute: &Attribute, bits: &[u64]| {
+            1 + bits.iter().filter(|bit| attribute.sample_type & **bit != 0).count() as u64
+        };
+        let attribute = match self.attributes.iter().all(|attribute| *attribute == first) {
+            true => first,
+            false => {
+                let after_id: &[u64] = if first.sample_type & IDENTIFIER != 0 { &[] } else { &[STREAM_ID, CPU] };
+                let id = from_end(place(&first, after_id))?;
+                self.by_id.get(&id).and_then(|index| self.attributes.get(*index)).copied()?
+            }
+        };
+        let has_time = attribute.ids_in_all && attribute.sample_type & TIME != 0;
+        has_time.then(|| from_end(place(&attribute, &[ID, STREAM_ID, CPU, IDENTIFIER])))?
     }
 
     /// The attribute of a sample, by its id where there are several.
@@ -256,24 +331,41 @@ impl<R: ReadAt> PerfDataReader<R> {
         self.by_id.get(&id).and_then(|index| self.attributes.get(*index)).copied()
     }
 
-    /// The next tracepoint in time order that is known.
-    fn seek(&mut self) -> Result<Option<Held>, TraceError> {
+    /// The next tracepoint in time order that is known. Names are those of its time then.
+    fn seek(&mut self) -> Result<Option<Tracepoint>, TraceError> {
         loop {
-            let may_go = self.ended || self.held.len() >= HELD_MAX;
+            let may_go = self.ended || self.held.len() >= HELD_MAX || self.held_bytes >= HELD_BYTES_MAX;
             let is_next = |held: &Held, until: u64| may_go || held.time <= until;
-            match self.held.peek().filter(|Reverse(held)| is_next(held, self.until)) {
-                None if self.ended => return Ok(None),
-                None => self.ended = !self.record()?,
-                Some(_) => {
-                    let Some(Reverse(held)) = self.held.pop() else { continue };
-                    let kind = self.common.kind.number(&held.raw, self.order);
-                    match self.events.get(kind) {
-                        None => self.unknown += 1,
-                        Some(_) if self.last.as_ref().is_some_and(|last| held.time < last.time) => self.late += 1,
-                        Some(plan) if plan.fits(&held.raw) => return Ok(Some(held)),
-                        Some(_) => self.short += 1,
-                    }
+            if !self.held.peek().is_some_and(|Reverse(held)| is_next(held, self.until)) {
+                if self.ended {
+                    return Ok(None);
                 }
+                self.ended = !self.record()?;
+                continue;
+            }
+            let Some(Reverse(held)) = self.held.pop() else { continue };
+            self.held_bytes -= held.what.bytes();
+            let tracepoint = match held.what {
+                Waiting::Tracepoint(tracepoint) => tracepoint,
+                Waiting::Name { tid, comm } => {
+                    self.rename(tid, comm);
+                    continue;
+                }
+                Waiting::Fork { tid, parent } => {
+                    match self.names.get(&parent).cloned() {
+                        Some(comm) => self.rename(tid, comm),
+                        // What had the number before is another thread.
+                        None => _ = self.names.remove(&tid),
+                    }
+                    continue;
+                }
+            };
+            let is_late = self.last.as_ref().is_some_and(|last| tracepoint.time < last.time);
+            match self.events.get(self.common.kind.number(&tracepoint.raw, self.order)) {
+                None => self.unknown += 1,
+                Some(_) if is_late => self.late += 1,
+                Some(plan) if plan.fits(&tracepoint.raw) => return Ok(Some(tracepoint)),
+                Some(_) => self.short += 1,
             }
         }
     }
@@ -327,8 +419,8 @@ struct Sample<'a> {
 
 impl Sample<'_> {
     /// The tracepoint of a sample; `None` if it is of something else, or too short.
-    fn parse(body: &[u8], attribute: &Attribute, order: Order) -> Option<Held> {
-        let Attribute { kind, sample_type, read_format } = *attribute;
+    fn parse(body: &[u8], attribute: &Attribute, order: Order) -> Option<Tracepoint> {
+        let Attribute { kind, sample_type, read_format, .. } = *attribute;
         let has = |bit: u64| sample_type & bit != 0;
         if kind != TRACEPOINT || !has(RAW) || !has(TIME) {
             return None;
@@ -349,7 +441,7 @@ impl Sample<'_> {
         }
         let size = sample.number(4)?;
         let raw = sample.rest.get(..usize::try_from(size).ok()?)?.to_vec();
-        Some(Held { time, number: 0, cpu, raw })
+        Some(Tracepoint { time, cpu, raw })
     }
 
     fn number(&mut self, size: usize) -> Option<u64> {
@@ -433,6 +525,9 @@ fn read_attributes(
         input.skip(20, "an attribute")?;
         let sample_type = input.number(8, "an attribute")?;
         let read_format = input.number(8, "an attribute")?;
+        // A bit field: the 19th bit, which a machine of the other byte order counts from the other end of each byte.
+        let mask = if input.order == Order::Big { 0x20 } else { 0x04 };
+        let ids_in_all = input.bytes(8, "an attribute")?[2] & mask != 0;
         input.at = at.saturating_add((index + 1) * each - 16);
         let (ids_at, ids_size) = (input.number(8, "ids")?, input.number(8, "the size of ids")?);
         input.at = ids_at;
@@ -443,7 +538,7 @@ fn read_attributes(
         for _ in 0..ids_size / 8 {
             by_id.insert(input.number(8, "an id")?, attributes.len());
         }
-        attributes.push(Attribute { kind, sample_type, read_format });
+        attributes.push(Attribute { kind, sample_type, read_format, ids_in_all });
     }
     Ok((attributes, by_id))
 }

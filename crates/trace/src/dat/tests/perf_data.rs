@@ -47,9 +47,13 @@ impl Maker {
     }
 
     fn waking(self, pid: u64, cpu: u64) -> Vec<u8> {
+        self.waking_by(7, pid, cpu)
+    }
+
+    fn waking_by(self, by: u64, pid: u64, cpu: u64) -> Vec<u8> {
         let mut comm = b"b\0".to_vec();
         comm.resize(16, 0);
-        [self.n(2, 370), vec![0x10, 0], self.n(4, 7), comm, self.n(4, pid), self.n(4, 120), self.n(4, cpu)].concat()
+        [self.n(2, 370), vec![0x10, 0], self.n(4, by), comm, self.n(4, pid), self.n(4, 120), self.n(4, cpu)].concat()
     }
 
     fn idle(self, state: u64, cpu: u64) -> Vec<u8> {
@@ -69,8 +73,28 @@ impl Maker {
         [head, pages, systems.concat(), self.n(4, 1), text(IDLE)].concat()
     }
 
-    /// A file of two tracepoints (ids 1 and 2) and one counter (id 3).
+    /// A name from a time on; TID, TIME, CPU and IDENTIFIER follow.
+    fn comm_at(self, time: u64, tid: u64, comm: &str) -> Vec<u8> {
+        let mut text = comm.as_bytes().to_vec();
+        text.resize(8 * (comm.len() / 8 + 1), 0);
+        let ids = [self.n(4, tid), self.n(4, tid), self.all(&[time, 0, 1])].concat();
+        self.record(3, &[self.n(4, tid), self.n(4, tid), text, ids].concat())
+    }
+
+    fn fork(self, time: u64, tid: u64, parent: u64) -> Vec<u8> {
+        let fields = [tid, parent, tid, parent].map(|n| self.n(4, n)).concat();
+        self.record(7, &[fields, self.all(&[time]), self.all(&[0, time, 0, 1])].concat())
+    }
+
     fn file(self, records: &[Vec<u8>]) -> Vec<u8> {
+        self.file_with(records, false)
+    }
+
+    /// A file of two tracepoints (ids 1 and 2) and one counter (id 3); `ids_in_all`: sample_id_all.
+    fn file_with(self, records: &[Vec<u8>], ids_in_all: bool) -> Vec<u8> {
+        // Bit 18 of a bit field, as compilers of either order lay it out.
+        let flags: u64 = if self.big { 1 << 45 } else { 1 << 18 };
+        let flags = u64::from(ids_in_all) * flags;
         let types = [
             (2, 1 << 16 | 1 | 2 | 4 | 128 | 256 | 1024),
             (2, 1 << 16 | 1 | 2 | 4 | 128 | 256 | 1024),
@@ -78,7 +102,7 @@ impl Maker {
         ];
         let (head, ids) = (104, 8 * types.len() as u64);
         let attribute = |(index, (kind, sample_type)): (usize, &(u64, u64))| {
-            let fields = [self.n(4, *kind), self.n(4, 64), self.all(&[0, 1, *sample_type, 0, 0, 0, 0])].concat();
+            let fields = [self.n(4, *kind), self.n(4, 64), self.all(&[0, 1, *sample_type, 0, flags, 0, 0])].concat();
             [fields, self.all(&[head + 8 * index as u64, 8])].concat()
         };
         let attributes: Vec<u8> = types.iter().enumerate().flat_map(attribute).collect();
@@ -124,6 +148,39 @@ fn tracepoints_are_read_in_the_order_of_their_times() {
     }
 }
 
+/// Names change at their times, not when they are read; a new thread has its parent's name until it has one of its own, and
+/// not that of an older thread with its number.
+#[test]
+fn names_of_threads_are_those_of_their_time() {
+    for big in [false, true] {
+        let maker = Maker { big };
+        let waking = |time: u64, by: u64| maker.sample(1, (time, 0, by), &maker.waking_by(by, 8, 0));
+        let file = maker.file_with(
+            &[
+                maker.comm_at(0, 7, "shell"),
+                maker.comm_at(0, 9, "older"),
+                maker.comm_at(2_500, 9, "compiler"),
+                maker.comm_at(4_000, 7, "renamed"),
+                maker.fork(5_000, 9, 55),
+                waking(1_000, 9),
+                waking(2_200, 9),
+                waking(3_000, 9),
+                waking(3_500, 7),
+                waking(4_500, 7),
+                waking(5_500, 9),
+                maker.fork(2_000, 9, 7),
+            ],
+            true,
+        );
+        let (events, notes) = read(file).unwrap();
+        let expected = [(1_000, "older-9"), (2_200, "shell-9"), (3_000, "compiler-9"), (3_500, "shell-7")];
+        let later = [(4_500, "renamed-7"), (5_500, "<...>-9")];
+        let line = |(time, thread): &(u64, &str)| format!("{time} {thread}@0 waking b-8 0");
+        assert_eq!(events, expected.iter().chain(&later).map(line).collect::<Vec<_>>());
+        assert_eq!(notes, [""; 0]);
+    }
+}
+
 #[test]
 fn what_cannot_be_read_is_named() {
     let maker = Maker { big: false };
@@ -152,8 +209,10 @@ fn a_file_that_is_cut_off_has_no_formats() {
 
 proptest! {
     #[test]
-    fn any_damage_is_read_or_refused(at in prop::collection::vec((0_usize..1400, any::<u8>()), 1..8), big: bool) {
-        let mut file = Maker { big }.sample_file();
+    fn any_damage_is_read_or_refused(at in prop::collection::vec((0_usize..1400, any::<u8>()), 1..8), big: bool, ids_in_all: bool) {
+        let maker = Maker { big };
+        let records = [maker.comm_at(5, 7, "a"), maker.fork(6, 8, 7), maker.sample(1, (7, 0, 8), &maker.waking_by(8, 7, 0))];
+        let mut file = if ids_in_all { maker.file_with(&records, true) } else { maker.sample_file() };
         let len = file.len();
         at.into_iter().for_each(|(at, byte)| file[at % len] = byte);
         let _ = read(file);
