@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
-use fairground_trace::dat::DatReader;
+use fairground_trace::dat::{DatReader, PerfDataReader};
 use fairground_trace::import::{Importer, Selection};
 use fairground_trace::{EventSource, PerfettoReader, Reader};
 use fairground_workload::rtapp::{self, Dialect};
@@ -145,6 +145,14 @@ pub fn targets() -> &'static [Target] {
             words: BYTES,
             repair: NOTHING,
             run: |input| events(DatReader::new("t.dat", input.to_vec())),
+        },
+        Target {
+            // perf.data: threads get names and are forked, of either byte order.
+            name: "perf_data",
+            seeds: files!["../corpus/perf_data/little.data", "../corpus/perf_data/big.data"],
+            words: BYTES,
+            repair: NOTHING,
+            run: |input| events(PerfDataReader::new("perf.data", input.to_vec())),
         },
         Target {
             // Perfetto's protobuf.
