@@ -1,6 +1,7 @@
 //! Errors in the words of a command, in the style of all other errors: what is wrong, then help.
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use fairground_machine::nearest;
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -44,7 +45,12 @@ impl UsageError {
                 None => message = format!("{message}, {line}"),
             }
         }
-        for paragraph in paragraphs.filter(|paragraph| !paragraph.starts_with("For more information")) {
+        let meant = meant_value(error);
+        help.extend(meant.iter().map(|value| format!("did you mean `{value}`?")));
+        // clap takes `yaml` for `amd`.
+        let is_ours = |paragraph: &str| paragraph.trim_start().starts_with("tip: a similar value exists");
+        let is_left_out = |paragraph: &&str| paragraph.starts_with("For more information") || is_ours(paragraph);
+        for paragraph in paragraphs.filter(|paragraph| !is_left_out(paragraph)) {
             help.extend(paragraph.lines().map(|line| {
                 let line = line.trim();
                 line.strip_prefix("tip: ").unwrap_or(line).replacen("Usage: ", "usage: ", 1)
@@ -58,6 +64,16 @@ impl UsageError {
         }
         UsageError { message: without_range(&message), help: help.join("\n") }
     }
+}
+
+/// The value that is meant instead of one that is none of an option's.
+fn meant_value(error: &clap::Error) -> Option<String> {
+    let (Some(ContextValue::String(value)), Some(ContextValue::Strings(valid))) =
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
+    else {
+        return None;
+    };
+    nearest(value, valid.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// The message with `V is not in A..=B` of clap in words: `expected A to B`.
@@ -94,7 +110,8 @@ mod tests {
         assert_eq!(compare("--doubt x")[0], "invalid value 'x' for '--doubt <N>': expected a whole number");
         let [message, help] = said("stats latency f --by cpus");
         assert_eq!(message, "invalid value 'cpus' for '--by <BY>'");
-        assert_eq!(help, "expected one of comm, pid, cpu\na similar value exists: 'cpu'");
+        assert_eq!(help, "expected one of comm, pid, cpu\ndid you mean `cpu`?");
+        assert!(!compare("--format yaml").concat().contains("did you mean"), "{:?}", compare("--format yaml"));
         let [message, help] = said("run hikey960");
         assert_eq!(message, "the following required arguments were not provided: --sched <SCHED>, <WORKLOAD>");
         assert!(help.starts_with("usage: fairground run"), "{help}");

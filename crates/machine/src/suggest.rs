@@ -9,9 +9,9 @@ const LONGEST: usize = 64;
 const ABBREVIATED: usize = 3;
 
 /// The valid name nearest to `name`, if one is near enough to be meant: by one edit; or the shortest that begins with
-/// `name`, if that has three characters; or by more edits, one for each three characters beside the first. An edit
-/// inserts, removes or replaces a character, or swaps two neighbours; case does not count. Of several equally near the
-/// first.
+/// `name`, if that has three characters; or by more edits, one for each three characters beside the first, if the names
+/// begin alike. An edit inserts, removes or replaces a character, or swaps two neighbours; case does not count. Of
+/// several equally near the first.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
@@ -25,7 +25,7 @@ pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Opti
         match edits {
             0 | 1 => Some((0, edits)),
             _ if length >= ABBREVIATED && longer <= LONGEST && other.starts_with(&name) => Some((1, longer)),
-            _ => (edits <= edits_max).then_some((2, edits)),
+            _ => (edits <= edits_max && other.chars().next() == name.chars().next()).then_some((2, edits)),
         }
     };
     let near = valid.into_iter().filter_map(|other| Some((distance(other)?, other)));
@@ -71,6 +71,7 @@ mod tests {
     fn longer_names_may_differ_in_more() {
         assert_eq!(nearest("abcxyz", ["abc"]), Some("abc"));
         assert_eq!(nearest("abcwxyz", ["abc"]), None);
+        assert_eq!(nearest("yaml", ["amd"]), None);
     }
 
     #[test]
