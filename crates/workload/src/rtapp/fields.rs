@@ -61,6 +61,12 @@ impl<'a> Fields<'a> {
         others.clone().find(|m| m.key == near)
     }
 
+    /// The first key that was not read and is like one of `known`, and that one.
+    pub fn misspelt<'k>(&self, known: &[&'k str]) -> Option<(&str, &'k str)> {
+        let unread = self.list.iter().filter(|f| !f.read);
+        unread.filter_map(|f| Some((f.key.as_str(), nearest(&f.key, known.iter().copied())?))).next()
+    }
+
     /// Warns of every key that was not read; `known` are those that could have been meant.
     pub fn warn_rest(&self, source: &mut Source, known: &[&str], message: &str) {
         for f in self.list.iter().filter(|f| !f.read) {

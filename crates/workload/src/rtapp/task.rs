@@ -254,14 +254,10 @@ fn read_phase(
         .collect();
     let events = events?;
     if events.is_empty() {
-        let words = EVENTS.join(", ");
+        let meant = keys.misspelt(EVENTS).map(|(key, word)| format!("`{key}`: did you mean `{word}`? "));
+        let help = format!("{}events are {}", meant.unwrap_or_default(), EVENTS.join(", "));
         let text = format!("`{name}` has no event, so rt-app refuses it");
-        return Err(source.error_with_help(
-            span,
-            text,
-            "expected an event in here",
-            Some(format!("events are {words}")),
-        ));
+        return Err(source.error_with_help(span, text, "expected an event in here", Some(help)));
     }
     Ok(Phase { span, times, events, change, cpus, group })
 }

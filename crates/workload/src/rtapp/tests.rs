@@ -381,6 +381,13 @@ fn mistakes_are_refused_with_their_place() {
 }
 
 #[test]
+fn a_misspelt_event_is_told_where_it_is_the_only_one() {
+    let error = refusal(b"{ \"tasks\": { \"t\": { \"rnu\": 5 } } }", &machine());
+    let help = miette::Diagnostic::help(&error).expect("help").to_string();
+    assert!(help.starts_with("`rnu`: did you mean `run`? events are "), "{help}");
+}
+
+#[test]
 fn a_files_duration_can_be_replaced() {
     let text = r#"{ "tasks": { "t": { "run": 1 } }, "global": { "duration": 5 } }"#;
     assert_eq!(read(text).0.duration_ns, Some(5_000 * MS));
