@@ -237,12 +237,12 @@ impl Experiment {
     /// As [`Self::carry_out`], with all outputs of a run.
     pub fn write(&self, sched: usize, seed: u64, outputs: Outputs, attendance: Attendance) -> Ran {
         let spec = &self.scheds[sched];
+        let Some(features) = spec.features().filter(|_| !self.workers.always) else {
+            return self.workers.run(self, spec, seed, outputs, attendance);
+        };
         let _room = match memory::reserve(&self.workload) {
             Ok(room) => room,
             Err(error) => return error.into(),
-        };
-        let Some(features) = spec.features().filter(|_| !self.workers.always) else {
-            return self.workers.run(self, spec, seed, outputs, attendance);
         };
         match fair(features, &self.machine) {
             Err(error) => RunError::from(error).into(),

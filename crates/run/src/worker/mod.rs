@@ -33,6 +33,7 @@ use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde_json::Value;
 
 use crate::experiment::{Attendance, Experiment, Outputs, Ran, RunError};
+use crate::memory;
 use crate::placements::Placements;
 use crate::sched_spec::SchedSpec;
 use crate::speed::SpeedMeasurement;
@@ -134,6 +135,7 @@ impl Workers {
         }
     }
 
+    /// Has a worker do a job, when there is memory for it.
     fn send(
         &self,
         experiment: &Experiment,
@@ -143,6 +145,7 @@ impl Workers {
         files: Files,
         attendance: Attendance,
     ) -> Result<Reply, Failure> {
+        let _room = memory::reserve(&experiment.workload).map_err(|reason| Failure { reason, trace: Ok(()) })?;
         let cannot =
             |e: io::Error| Failure { reason: RunError::Lost(format!("cannot start a worker: {e}")), trace: Ok(()) };
         let started = Inheritance::new(spec, &files).and_then(|(inheritance, place, answers)| {
