@@ -12,10 +12,10 @@
 //! A cell is the improvement in percent of base, half of its 95 % interval, and the verdict in one character. Where base
 //! is 0 it is the difference.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::columns::{rows_beside, with_one_base, zeros};
+use super::fold::{ascii, fold};
 use super::text::{hundredths, number, seed_range, title};
 use crate::comparison::{Comparison, Report, Row};
 use crate::stats::{Change, Verdict};
@@ -28,15 +28,15 @@ const CELL: usize = 16;
 
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
-    lines(&mut out, &format!("{}, seeds {}", title(report), seed_range(&report.seeds)), "");
+    lines(&mut out, &format!("{}, seeds {}", title(report), seed_range(&report.seeds)), 0);
     let mut number = 0;
     for comparisons in with_one_base(report) {
         let names = comparisons.iter().map(|comparison| &comparison.test.name);
         let first = number + 1;
-        lines(&mut out, &format!("  base {}", comparisons[0].base.name), "       ");
+        lines(&mut out, &format!("  base {}", comparisons[0].base.name), 7);
         for name in names {
             number += 1;
-            lines(&mut out, &format!("  {:<4} {name}", tag(number)), "       ");
+            lines(&mut out, &format!("  {:<4} {name}", tag(number)), 7);
         }
         out.push('\n');
         tables(&mut out, first, comparisons);
@@ -72,7 +72,7 @@ fn tables(out: &mut String, first: usize, comparisons: &[Comparison]) {
         out.push('\n');
     }
     if let Some(zeros) = zeros(&all) {
-        lines(out, &zeros, "  ");
+        lines(out, &zeros, 2);
         out.push('\n');
     }
     for (n, comparison) in (first..).zip(comparisons) {
@@ -136,45 +136,23 @@ fn below(out: &mut String, report: &Report) {
             let pct = row.improvement_pct.map_or("-".into(), |pct| format!("{pct:+.2}%"));
             let (author, date, subject) = (&row.author, &row.date, &row.subject);
             let said = format!("published: {} {pct} by {author}, {date}, {subject}", row.metric);
-            lines(out, &said, "  ");
+            lines(out, &said, 2);
         }
     }
-    report.notes.iter().for_each(|note| lines(out, &format!("note: {note}"), "  "));
+    report.notes.iter().for_each(|note| lines(out, &format!("note: {note}"), 2));
     for failure in &report.failures {
-        lines(out, &format!("FAILED: {} seed {}: {}", failure.side, failure.seed, failure.message), "  ");
+        lines(out, &format!("FAILED: {} seed {}: {}", failure.side, failure.seed, failure.message), 2);
     }
     if let Some(provenance) = &report.provenance {
         let _ = writeln!(out, "{}", ascii(&provenance.line()));
         if let Some(command) = provenance.command() {
-            lines(out, &format!("$ {command}"), "    ");
+            lines(out, &format!("$ {command}"), 4);
         }
     }
 }
 
-/// Text in lines of at most [`WIDTH`] columns, those after the first behind `indent`; a longer word has a line of its own.
-fn lines(out: &mut String, text: &str, indent: &str) {
-    let text = ascii(text);
+/// Text in lines of at most [`WIDTH`] columns, those after the first indented by `indent`; blanks before it stay.
+fn lines(out: &mut String, text: &str, indent: usize) {
     let lead = &text[..text.len() - text.trim_start().len()];
-    let mut line = lead.to_owned();
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        if !is_empty && line.len() + 1 + word.len() > WIDTH {
-            let _ = writeln!(out, "{line}");
-            (line, is_empty) = (indent.to_owned(), true);
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
-    }
-    let _ = writeln!(out, "{line}");
-}
-
-/// Lists are read in ASCII: `±` becomes `+-`, what has no such form a `?`.
-fn ascii(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return text.into();
-    }
-    text.replace('\u{b1}', "+-").chars().map(|c| if c.is_ascii() { c } else { '?' }).collect::<String>().into()
+    fold(out, WIDTH, lead, indent, text);
 }

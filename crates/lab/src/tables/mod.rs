@@ -4,6 +4,7 @@ mod amd;
 mod arm;
 mod columns;
 mod csv;
+mod fold;
 mod html;
 mod json;
 mod mail;
@@ -18,6 +19,7 @@ use std::str::FromStr;
 use fairground_machine::nearest;
 
 pub use self::csv::comma_separated;
+pub use self::fold::{ascii, fold};
 pub use self::html::{decisions, render_with as page, PairShown};
 pub use self::json::{documents, SCHEMA};
 pub use self::own::{legend, pairs};

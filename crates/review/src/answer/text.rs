@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fairground_lab::stats::Verdict;
-use fairground_lab::tables::number;
+use fairground_lab::tables::{ascii, fold, number};
 
 use super::{mean, percent, range, Review};
 use crate::decisions::Explained;
@@ -72,7 +72,7 @@ impl Out {
     /// One line, cut at the width.
     fn line(&mut self, text: &str) {
         let text = ascii(text);
-        let cut = if text.len() > WIDTH { format!("{}...", &text[..WIDTH - 3]) } else { text };
+        let cut = if text.len() > WIDTH { format!("{}...", &text[..WIDTH - 3]).into() } else { text };
         let _ = writeln!(self.0, "{}", cut.trim_end());
     }
 
@@ -92,20 +92,7 @@ impl Out {
 
     /// One paragraph behind `begin`; further lines are indented by so much.
     fn hanging(&mut self, begin: &str, indent: usize, text: &str) {
-        let mut current = begin.to_owned();
-        let mut empty = current.len();
-        for word in ascii(text).split_whitespace() {
-            if current.len() > empty && current.len() + 1 + word.len() > WIDTH {
-                let _ = writeln!(self.0, "{}", current.trim_end());
-                current = " ".repeat(indent);
-                empty = indent;
-            }
-            if current.len() > empty {
-                current.push(' ');
-            }
-            current.push_str(word);
-        }
-        let _ = writeln!(self.0, "{}", current.trim_end());
+        fold(&mut self.0, WIDTH, begin, indent, text);
     }
 
     fn field(&mut self, name: &str, text: &str) {
@@ -124,20 +111,6 @@ impl Out {
         }
         let _ = writeln!(self.0, "{current}");
     }
-}
-
-/// Text as a mail of the list may have it.
-fn ascii(text: &str) -> String {
-    let plain = |c: char| match c {
-        '\t' => ' ',
-        '\u{2018}' | '\u{2019}' => '\'',
-        '\u{201c}' | '\u{201d}' => '"',
-        '\u{2013}' | '\u{2014}' => '-',
-        '\n' => '\n',
-        c if c.is_ascii() && !c.is_ascii_control() => c,
-        _ => '?',
-    };
-    text.chars().map(plain).collect()
 }
 
 fn patch(out: &mut Out, review: &Review, number: usize, member: &Member) {
@@ -287,10 +260,5 @@ mod tests {
         ));
         assert!(out.0.lines().all(|line| line.len() <= WIDTH), "{}", out.0);
         assert!(out.0.contains("\n      indented more") && out.0.contains(" \\\n"), "{}", out.0);
-    }
-
-    #[test]
-    fn what_is_not_ascii_is_replaced() {
-        assert_eq!(ascii("a\u{2019}b \u{e9}\u{1b}[0m"), "a'b ??[0m");
     }
 }
