@@ -24,7 +24,8 @@ const START: &str = include_str!("sweep/start.py");
 /// Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.
 ///
 /// Ctrl-C and kills lose only the unfinished runs: the same command continues from there. Designs other than a grid, tables,
-/// reports and farms are the Python package's, with python3 or the interpreter that $FAIRGROUND_PYTHON names.
+/// reports and farms are the Python package's, with the interpreter that $FAIRGROUND_PYTHON names, that of the virtual
+/// environment of this command, or python3.
 #[derive(Args)]
 pub struct Sweep {
     /// Experiment file (TOML)
@@ -68,6 +69,19 @@ struct NoPython {
     cause: std::io::Error,
 }
 
+/// The interpreter: what $FAIRGROUND_PYTHON names, that of the virtual environment that this command is installed in, or
+/// python3.
+fn interpreter() -> OsString {
+    let of_environment = || {
+        let directory = std::env::current_exe().ok()?.parent()?.to_owned();
+        let python = directory.join("python3");
+        let is_environment = directory.with_file_name("pyvenv.cfg").is_file() && python.is_file();
+        is_environment.then(|| python.into_os_string())
+    };
+    let named = std::env::var_os("FAIRGROUND_PYTHON").filter(|name| !name.is_empty());
+    named.or_else(of_environment).unwrap_or_else(|| "python3".into())
+}
+
 impl Sweep {
     pub fn run(self) -> Result<End, Failure> {
         let sweep = SweepFile::load(&self.file)?;
@@ -84,8 +98,7 @@ impl Sweep {
 
     /// Replaces this process by the interpreter. Returns only if that fails.
     fn in_python(self) -> Result<End, Failure> {
-        let python = std::env::var_os("FAIRGROUND_PYTHON").filter(|name| !name.is_empty());
-        let python = python.unwrap_or_else(|| "python3".into());
+        let python = interpreter();
         let mut command = Command::new(&python);
         command.env("FAIRGROUND_STUDY_CODE", CODE).arg("-c").arg(START).args(self.words());
         let cause = command.exec();

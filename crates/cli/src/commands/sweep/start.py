@@ -9,7 +9,9 @@ try:
 except ModuleNotFoundError as missing:
     print(f"  x {sys.executable} has no package {missing.name}", file=sys.stderr)
     print(
-        "  help: run `pip install '.[sweep]'` in a clone; $FAIRGROUND_PYTHON names another interpreter", file=sys.stderr
+        "  help: run `pip install 'FILE.whl[sweep]'` with the wheel of a release, or `pip install '.[sweep]'` in a clone; "
+        "$FAIRGROUND_PYTHON names another interpreter",
+        file=sys.stderr,
     )
     sys.exit(2)
 
