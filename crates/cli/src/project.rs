@@ -49,6 +49,11 @@ const OWN: [&str; 15] = [
     "check_determinism",
 ];
 
+/// Keys, and the options that replace them when they are typed: what `compare` refuses together. In one file they are the
+/// file's mistake.
+const REPLACED_BY: [(&str, &[&str]); 4] =
+    [("doubt", &["draw"]), ("draw", &["doubt", "screen"]), ("seeds", &["until"]), ("until", &["seeds"])];
+
 /// What is wrong with a project file.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ProjectError {
@@ -179,9 +184,11 @@ impl Defaults {
         let is_free = |key: &str| {
             let mut all = command.get_arguments().chain(program.get_arguments());
             let default = all.find(|argument| argument.get_long() == Some(&option_of(key)[2..]));
+            let replacing = REPLACED_BY.iter().filter(|(replaced, _)| *replaced == key).flat_map(|(_, by)| by.iter());
             default.is_some_and(|default| {
                 !given.iter().any(|given| {
                     given.get_id() == default.get_id()
+                        || replacing.clone().any(|by| given.get_long() == Some(by))
                         || given.is_exclusive_set()
                         || excludes(default, given)
                         || excludes(given, default)
@@ -453,6 +460,7 @@ mod tests {
             ("sweep f --dask tcp://x", "store quiet"),
             ("sweep f -q", "store jobs"),
             ("validate --restore", ""),
+            ("compare a b --until 1", "store quiet jobs"),
         ] {
             let line = format!("fairground {line}");
             let completed = completed(text, &line);
@@ -462,6 +470,15 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(keys, expected, "{line}");
         }
+    }
+
+    #[test]
+    fn what_compare_refuses_beside_a_typed_option_is_left_out() {
+        let taken = |text: &str, line: &str| completed(text, line).rsplit_once("# ").unwrap().1.to_owned();
+        assert_eq!(taken("[compare]\ndoubt = 20\nseeds = 4\n", "fairground compare a b --draw=3"), "seeds");
+        assert_eq!(taken("[compare]\ndraw = 2\nlegend = true\n", "fairground compare a b --screen"), "legend");
+        assert_eq!(taken("[compare]\nuntil = 1\n", "fairground compare a b --seeds 9-16"), "");
+        assert_eq!(taken("[compare]\nuntil = 1\nseeds = 4\n", "fairground compare a b"), "until seeds");
     }
 
     /// What a trace, a kernel or this host says is replaced by the table of the command alone.
