@@ -43,6 +43,12 @@ struct NoSignals {
     sched: String,
 }
 
+/// A machine or a workload would be replaced.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--trace {0}: this is no file of a trace, and would be replaced")]
+#[diagnostic(help("files of machines end in .toml, of workloads in .json, of traces in .txt, .dat or .pftrace"))]
+struct NoTraceFile(String);
+
 /// Runs one scheduler once; prints its figures and the hash of its events.
 #[derive(Args)]
 pub struct Run {
@@ -233,6 +239,9 @@ impl Run {
     /// Runs and writes the trace. The trace appears if the run completes or fails on the way, and does not appear if
     /// the run is refused or interrupted.
     fn traced(&self, experiment: &Experiment, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
+        if path.is_file() && path.extension().is_some_and(|ending| ending == "toml" || ending == "json") {
+            return Err(NoTraceFile(path.display().to_string()).into());
+        }
         let inputs = [MachineSpec::parse(&self.machine).file(), Workload::file(&self.workload)];
         let mut output = OutputFile::beside(path, &inputs)?;
         let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path));

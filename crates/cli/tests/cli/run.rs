@@ -292,6 +292,18 @@ fn logs_need_a_file_in_rt_apps_grammar_and_a_directory_and_come_of_whole_runs_on
     assert_eq!(files(dir.path()), ["f.json"]);
 }
 
+#[test]
+fn a_trace_replaces_no_machine_and_no_workload() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["mine.toml", "mine.json"] {
+        let file = dir.path().join(name);
+        std::fs::write(&file, "mine").unwrap();
+        let words = format!("run hikey960 sched-pipe:loops=5 --sched fair:v6.12 --trace {}", file.display());
+        refuses(&words, &["this is no file of a trace, and would be replaced"]);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    }
+}
+
 /// A directory stands where the second log is to be.
 #[test]
 fn logs_are_all_there_or_none() {
