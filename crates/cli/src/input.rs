@@ -1,11 +1,11 @@
-//! Traces to read.
+//! What commands read: traces, and the machine at hand.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use fairground_machine::MachineSpec;
+use fairground_machine::{capture, Capture, CaptureOptions, Machine, MachineSpec};
 use fairground_trace::{open, EventSource, PASSED_OVER};
 use fairground_workload::{Builtin, Workload};
 use miette::Diagnostic;
@@ -90,6 +90,20 @@ pub fn first_byte(file: &Path) -> Option<u8> {
     let mut head = Vec::new();
     File::open(file).ok()?.take(4096).read_to_end(&mut head).ok()?;
     head.into_iter().find(|byte| !byte.is_ascii_whitespace())
+}
+
+/// The machine at hand, from its sysfs.
+pub fn capture_this() -> Result<Capture, Failure> {
+    let options = CaptureOptions { from: "/sys".into(), debugfs: None, name: "captured".into(), like: None };
+    Ok(capture(&options)?)
+}
+
+/// The machine of this name, the machine at hand where there is none; and what its capture notes.
+pub fn machine_or_this(name: Option<&str>) -> Result<(Machine, Vec<String>), Failure> {
+    match name {
+        Some(name) => Ok((Machine::find(name)?, Vec::new())),
+        None => capture_this().map(|captured| (captured.machine, captured.notes)),
+    }
 }
 
 /// Opens a trace in any of the supported formats.

@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use clap::Args;
 use fairground_lab::doubt::quantile;
 use fairground_lab::tables::number;
-use fairground_machine::{capture, CaptureOptions, CpuId, CpuMask, Machine};
+use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_play::{command_line, tool_round, Calibration, CannotPlay, Ended, Player, Round, RoundOptions};
 use fairground_run::metrics::{own_metric_values, own_notes, Better, Metric, MetricValue};
 use fairground_trace::tracefs::{Recorded, Tracer, TracerError};
@@ -21,6 +21,7 @@ use thiserror::Error;
 
 use super::run::{parse_seed, RunFormat};
 use crate::error::{run_failed, End, Failure};
+use crate::input::machine_or_this;
 use crate::output::{complain, print, stop_on_signals, OutputFile};
 use crate::provenance::made_by;
 
@@ -130,7 +131,7 @@ pub struct Play {
 
 impl Play {
     pub fn run(self) -> Result<End, Failure> {
-        let machine = self.find_machine()?;
+        let (machine, _) = machine_or_this(self.machine.as_deref())?;
         let (workload, cpus) = self.find_workload(&machine)?;
         let fastest = fastest(&machine, &cpus);
         let limit = Duration::from_secs(self.timeout.unwrap_or_else(|| default_timeout(&workload)));
@@ -175,18 +176,6 @@ impl Play {
             RunFormat::Json => report.json(),
         })?;
         Ok(if report.timed_out() { End::RunFailed } else { End::Done })
-    }
-
-    /// The machine that the workload is read for: by its name, or as it is found here.
-    fn find_machine(&self) -> Result<Machine, Failure> {
-        match &self.machine {
-            Some(spec) => Ok(Machine::find(spec)?),
-            None => {
-                let options =
-                    CaptureOptions { from: PathBuf::from("/sys"), debugfs: None, name: "this".into(), like: None };
-                Ok(capture(&options)?.machine)
-            }
-        }
     }
 
     /// The tool that the workload repeats, or is written for.

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use fairground_host::{Host, Keeper};
 use fairground_lab::provenance::Figures;
 use fairground_lab::tables::number;
-use fairground_machine::{capture, suggest_from, CaptureOptions, CpuMask, Machine};
+use fairground_machine::{suggest_from, CpuMask, Machine};
 use fairground_run::batch::BatchError;
 use fairground_run::key::machine_hash;
 use fairground_run::sched_spec::SchedSpec;
@@ -24,6 +24,7 @@ use thiserror::Error;
 
 use super::play::fastest;
 use crate::error::{run_failed, End, Failure};
+use crate::input::capture_this;
 use crate::output::{note, print, stop_on_signals, OutputFile};
 use crate::progress::Steps;
 use crate::provenance::made_by;
@@ -233,9 +234,7 @@ impl Validate {
 
     fn setup(&self) -> Result<Setup, Failure> {
         let host = Host::new(Path::new("/"), self.system);
-        let options =
-            CaptureOptions { from: PathBuf::from("/sys"), debugfs: None, name: "captured".into(), like: None };
-        let captured = capture(&options)?.machine;
+        let captured = capture_this()?.machine;
         let machine = match &self.machine {
             Some(name) => Machine::find(name)?,
             None => captured.clone(),

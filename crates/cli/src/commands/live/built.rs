@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairground_fair::{features, pick_rules, rules, Features};
 use fairground_host::Host;
 use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified, WAYS};
-use fairground_machine::{capture, CaptureOptions, Machine, MachineSpec};
+use fairground_machine::Machine;
 use fairground_run::experiment::Stop;
 use fairground_sim::BalanceKind;
 use miette::Diagnostic;
@@ -17,6 +17,7 @@ use thiserror::Error;
 use super::record::in_force;
 use super::{LiveCommand, Set, Start, Status};
 use crate::error::{run_failed, End, Failure};
+use crate::input::machine_or_this;
 use crate::output::stop_on_signals;
 use crate::output::{complain, print};
 
@@ -201,15 +202,11 @@ fn check() -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// The machine of this name, as `machine capture` sees this one where there is none.
+/// [`machine_or_this`] with its notes printed.
 pub(super) fn this_machine(name: Option<&str>) -> Result<Machine, Failure> {
-    if let Some(name) = name {
-        return Ok(MachineSpec::parse(name).find()?.0);
-    }
-    let options = CaptureOptions { from: "/sys".into(), debugfs: None, name: "captured".into(), like: None };
-    let captured = capture(&options)?;
-    captured.notes.iter().for_each(|note| complain(&format!("note: {note}")));
-    Ok(captured.machine)
+    let (machine, notes) = machine_or_this(name)?;
+    notes.iter().for_each(|note| complain(&format!("note: {note}")));
+    Ok(machine)
 }
 
 /// What a scheduler has done, as text.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use fairground_host::{Host, Keeper};
 use fairground_lab::tables::number;
-use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
+use fairground_machine::{preset_text, Machine, MachineSpec};
 use fairground_measure::{
     check_arrangement, measure, ClockFigure, FigureEstimate, MeasureError, MeasureOptions, Measurement, PowerFigure,
     PowerFit, PowerReading, Powers, RowFit, Rule, SmtFigure, Standing, WakeFigure,
@@ -20,6 +20,7 @@ use crate::commands::calibrate::NotAFile;
 use crate::commands::play::kernel;
 use crate::commands::run::RunFormat;
 use crate::error::{run_failed, End, Failure};
+use crate::input::capture_this;
 use crate::output::{note, print, print_beside, stop_on_signals, OutputFile};
 use crate::progress::Progress;
 use crate::provenance::made_by;
@@ -75,9 +76,7 @@ impl Measure {
         // First of all: what a killed command left, idle states that are disabled say, would be captured.
         let keeper = self.keeper()?;
         let allowed = fairground_play::affinity().map_err(run_failed)?;
-        let options =
-            CaptureOptions { from: PathBuf::from("/sys"), debugfs: None, name: "captured".into(), like: None };
-        let captured = capture(&options)?;
+        let captured = capture_this()?;
         let (name, text, machine) = match &self.machine {
             None => {
                 captured.notes.iter().for_each(|text| note(text));
