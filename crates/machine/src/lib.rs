@@ -34,6 +34,7 @@ mod load;
 mod mask;
 mod model;
 mod names;
+mod part;
 mod show;
 mod subset;
 mod suggest;
