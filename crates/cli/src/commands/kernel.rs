@@ -147,7 +147,11 @@ fn list(format: ListFormat) -> Result<(), Failure> {
 
 fn entry(kernel: &BuiltKernel) -> String {
     let record = &kernel.record;
-    let changed = if record.tree_changed() { ", changed since: build it again" } else { "" };
+    let changed = match (record.tree_is_there(), record.tree_changed()) {
+        (false, _) => ", which is gone",
+        (true, true) => ", changed since: build it again",
+        (true, false) => "",
+    };
     let size = library_bytes(kernel) / 1024;
     let mut out = format!("linux:{:<16} release {}, {}\n", kernel.name, record.release, options(record));
     let _ = writeln!(out, "    {}{changed}", record.tree.display());

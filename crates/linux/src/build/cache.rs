@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,9 +53,10 @@ pub struct FailedBuild {
 impl BuiltKernel {
     /// What a user should know of the kernel before relying on it, a sentence each.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.record.warnings.clone();
         let record = &self.record;
-        for path in inputs::changed(&record.tree, &record.left_out, record.since) {
+        let mut warnings = [record.warnings.as_slice(), &record.beside_others].concat();
+        let left_out = if record.tree_is_there() { record.left_out.as_slice() } else { &[] };
+        for path in inputs::changed(&record.tree, left_out, record.since) {
             warnings.push(format!("{path} has changed since the build, but it is not compiled"));
         }
         warnings
@@ -119,6 +121,9 @@ pub struct Record {
     /// What did not take effect of the tree or of the configuration, a sentence each.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Sources without effect that other kernels of the cache do not have so, a sentence each: with other kernels it is another list.
+    #[serde(default)]
+    pub(super) beside_others: Vec<String>,
     /// Sources of the scheduler that are not compiled.
     #[serde(default)]
     pub(super) left_out: Vec<Input>,
@@ -165,9 +170,14 @@ impl Record {
         format!("libksched-{}.so", self.key)
     }
 
-    /// Whether the tree holds other content than when this was built.
+    /// Whether the tree is where it was when this was built.
+    pub fn tree_is_there(&self) -> bool {
+        self.tree.is_dir()
+    }
+
+    /// Whether the tree is there and holds other content than when this was built.
     pub fn tree_changed(&self) -> bool {
-        !inputs::changed(&self.tree, &self.inputs, self.since).is_empty()
+        self.tree_is_there() && !inputs::changed(&self.tree, &self.inputs, self.since).is_empty()
     }
 }
 
@@ -269,6 +279,21 @@ impl Kernels {
         self.open(name)
     }
 
+    /// Removes a kernel with its objects, unless another process is using them.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), BuildError> {
+        check_name(name)?;
+        let dir = self.dir.join(name);
+        // Opened for reading: none is made where no kernel is.
+        let Ok(lock) = File::open(dir.join("lock")) else { return Ok(()) };
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => files::remove_dir(&dir),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// The kernel of just this name.
     pub(super) fn open(&self, name: &str) -> Result<BuiltKernel, BuildError> {
         let damaged = |problem: String| BuildError::Damaged { name: name.into(), problem };
@@ -330,14 +355,20 @@ impl Kernels {
         if text.contains([' ', ':', '\t', '\'', '"', '$', '#', '\\']) {
             return Err(BuildError::CachePath { path: self.dir.clone() });
         }
-        files::make_dir(&dir)?;
         let path = dir.join("lock");
-        let lock = File::create(&path).map_err(files::fail("lock", &path))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            waits();
-            flock(&lock, FlockOperation::LockExclusive).map_err(|e| files::fail("lock", &path)(e.into()))?;
+        loop {
+            files::make_dir(&dir)?;
+            let lock = File::create(&path).map_err(files::fail("lock", &path))?;
+            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+                waits();
+                flock(&lock, FlockOperation::LockExclusive).map_err(|e| files::fail("lock", &path)(e.into()))?;
+            }
+            // Who held it may have removed it with the kernel.
+            let number = |meta: fs::Metadata| (meta.dev(), meta.ino());
+            if fs::metadata(&path).map(number).ok() == lock.metadata().map(number).ok() {
+                return Ok(BuildLock { dir, _lock: lock });
+            }
         }
-        Ok(BuildLock { dir, _lock: lock })
     }
 }
 
@@ -493,6 +524,16 @@ mod tests {
         let again = cache.kernels.keep_as(&mine, "kept").unwrap();
         assert_eq!(fs::metadata(&again.library).unwrap().modified().unwrap(), before);
         assert!(cache.kernels.keep_as(&mine, "../kept").is_err());
+
+        // What is in use stays; what nobody uses goes as a whole, and its name can be taken anew.
+        let held = cache.kernels.hold("kept", &mut || {}).unwrap();
+        cache.kernels.remove("kept").unwrap();
+        assert!(cache.kernels.open("kept").is_ok());
+        drop(held);
+        cache.kernels.remove("kept").unwrap();
+        cache.kernels.remove("nowhere").unwrap();
+        assert!(cache.kernels.open("kept").is_err() && !cache.kernels.dir.join("kept").exists());
+        assert_eq!(cache.kernels.keep_as(&mine, "kept").unwrap().name, "kept");
     }
 
     #[test]

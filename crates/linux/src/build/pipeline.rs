@@ -243,7 +243,8 @@ impl Job<'_> {
             nr_cpus: built.loaded.max_cpus,
             hz: built.loaded.hz,
             options: self.plan.wanted.relevant(&built.config).enabled(),
-            warnings: self.warnings(&built, &inputs, &left_out)?,
+            warnings: self.warnings(&built),
+            beside_others: self.beside_others(&inputs, &left_out)?,
             ignored: built.ignored,
             unrelated: self.plan.wanted.unrelated,
             not_observable: built.linked.not_observable,
@@ -259,19 +260,23 @@ impl Job<'_> {
         self.held.publish(&built.linked.library, &record.sealed())
     }
 
-    /// What of the tree is not in the library.
-    fn warnings(&self, built: &Built, inputs: &[Input], left_out: &[Input]) -> Result<Vec<String>, BuildError> {
+    /// What of tree and configuration is not in the library.
+    fn warnings(&self, built: &Built) -> Vec<String> {
         let mut warnings = self.plan.wanted.lost_defaults(&self.defaults(), &built.config);
         warnings.extend(self.plan.wanted.lost_checks(&built.config));
         warnings.extend(tree::outside_of_range(&self.plan.tree.release));
         for object in &built.listed.not_built {
             warnings.push(format!("{SCHED}/{object} is compiled, although the tree's own makefile does not list it"));
         }
+        warnings
+    }
+
+    /// Sources that are not in the library, by what other kernels of this release leave out.
+    fn beside_others(&self, inputs: &[Input], left_out: &[Input]) -> Result<Vec<String>, BuildError> {
         let others =
             self.kernels.list()?.into_iter().flatten().filter(|other| other.record.release == self.plan.tree.release);
         let others: Vec<BuiltKernel> = others.collect();
-        warnings.extend(uncompiled::warnings(inputs, left_out, &others));
-        Ok(warnings)
+        Ok(uncompiled::warnings(inputs, left_out, &others))
     }
 
     /// What the last run of make here made; none if it is not known.
