@@ -156,7 +156,8 @@ impl Tag {
     }
 }
 
-/// Takes the newest complete series of these mails.
+/// Takes the newest complete series of these mails. Where a later version has some of its patches alone, in the same thread, these take
+/// the place of the older ones.
 ///
 /// # Errors
 /// What is missing.
@@ -177,9 +178,22 @@ pub(super) fn choose(mut mails: Vec<Mail>) -> Result<Chosen, String> {
     let best = all.iter().filter(is_whole).max_by_key(|((version, ..), found)| (*version, newest(found)));
     let Some((key, found)) = best else { return Err(missing(&all, mails.len())) };
     let cover = mails.iter().find(|mail| mail.is_cover() && mail.series() == *key);
-    let words = words(&all, key, &mails, cover.is_some());
+    let rerolled = rerolled(&all, key);
+    let words = words(&all, key, &rerolled, &mails, cover.is_some());
     let title = cover.or(found.values().next().copied()).map(|mail| mail.title.clone());
-    Ok(Chosen { mails: found.values().map(|mail| (*mail).clone()).collect(), title, words })
+    let newest = found.iter().map(|(number, mail)| *rerolled.get(number).unwrap_or(mail));
+    Ok(Chosen { mails: newest.cloned().collect(), title, words })
+}
+
+/// The patches of a series that later versions have alone, by number, the newest of each.
+fn rerolled<'a>(
+    all: &BTreeMap<(u32, u32, &str), BTreeMap<u32, &'a Mail>>,
+    key: &(u32, u32, &str),
+) -> BTreeMap<u32, &'a Mail> {
+    let (version, count, root) = key;
+    // By version, so that the last of a number is the newest.
+    let later = all.iter().filter(|((of, n, thread), _)| of > version && (n, thread) == (count, root));
+    later.flat_map(|(_, found)| found.iter().map(|(number, mail)| (*number, *mail))).collect()
 }
 
 /// Gives the mails of `git format-patch --stdout`, which have no id, one root for each series: a number that was there begins
@@ -215,13 +229,17 @@ fn missing(all: &BTreeMap<(u32, u32, &str), BTreeMap<u32, &Mail>>, mails: usize)
 fn words(
     all: &BTreeMap<(u32, u32, &str), BTreeMap<u32, &Mail>>,
     key: &(u32, u32, &str),
+    rerolled: &BTreeMap<u32, &Mail>,
     mails: &[Mail],
     has_cover: bool,
 ) -> String {
     let (version, count, _) = key;
     let mut left: Vec<String> = Vec::new();
     left.extend(has_cover.then(|| "its cover letter".to_owned()));
-    for ((version, count, _), found) in all.iter().filter(|(other, _)| *other != key) {
+    let is_used = |found: &BTreeMap<u32, &Mail>| {
+        found.iter().any(|(number, mail)| rerolled.get(number).is_some_and(|taken| std::ptr::eq(*taken, *mail)))
+    };
+    for ((version, count, _), found) in all.iter().filter(|(other, found)| *other != key && !is_used(found)) {
         let whole = if found.len() < *count as usize { format!("{} of ", found.len()) } else { String::new() };
         left.push(format!("v{version} ({whole}{})", plural(*count as usize, "patch")));
     }
@@ -229,7 +247,10 @@ fn words(
     left.extend((replies > 0).then(|| plural(replies, "reply")));
     let others = mails.iter().filter(|mail| !mail.is_reply && !mail.is_patch() && mail.series() != *key).count();
     left.extend((others > 0).then(|| format!("{} without a patch", plural(others, "other mail"))));
-    let taken = format!("v{version}, {}", plural(*count as usize, "patch"));
+    let mut taken = format!("v{version}, {}", plural(*count as usize, "patch"));
+    for (number, mail) in rerolled {
+        let _ = write!(taken, ", {number}/{count} of v{}", mail.version);
+    }
     match left.is_empty() {
         true => taken,
         false => format!("{taken}; left out: {}", left.join(", ")),
@@ -290,13 +311,41 @@ mod tests {
         ];
         let all: Vec<String> = v1.iter().chain(&v2).cloned().collect();
         let found = chosen(&all).unwrap();
-        assert_eq!(titles(&found), ["sched: new a", "sched: new b"]);
+        assert_eq!(titles(&found), ["sched: newest a", "sched: new b"]);
         assert_eq!(found.title.as_deref(), Some("sched: cover, again"));
         assert_eq!(
             found.words,
-            "v2, 2 patches; left out: its cover letter, v1 (2 patches), v3 (1 of 2 patches), 1 reply, \
+            "v2, 2 patches, 1/2 of v3; left out: its cover letter, v1 (2 patches), 1 reply, \
              1 other mail without a patch"
         );
+    }
+
+    #[test]
+    fn a_patch_that_was_sent_anew_alone_takes_the_place_of_the_older_one() {
+        let v1 = [
+            mail("c", 1, "[PATCH 0/3] cover", None, "Three patches.\n"),
+            mail("p1", 1, "[PATCH 1/3] a", Some("c"), DIFF),
+            mail("p2", 1, "[PATCH 2/3] b", Some("c"), DIFF),
+            mail("p3", 1, "[PATCH 3/3] c", Some("c"), DIFF),
+        ];
+        let answer = |version: &str, number: u32, thread: Option<&str>| {
+            let tag = format!("[PATCH {version} {number}/3] {version}");
+            mail(&format!("{version}{number}"), 2, &tag, thread, DIFF)
+        };
+        let with = |more: &[String]| {
+            let found = chosen(&[v1.as_slice(), more].concat()).unwrap();
+            (titles(&found).join(" "), found.words)
+        };
+        let thread = Some("c");
+        let (titles, words) = with(&[answer("v3", 2, thread), answer("v2", 2, thread), answer("v2", 3, thread)]);
+        assert_eq!(titles, "a v3 v2");
+        assert_eq!(words, "v1, 3 patches, 2/3 of v3, 3/3 of v2; left out: its cover letter");
+        // One of another thread is what is there of a series of its own.
+        let (titles, words) = with(&[answer("v2", 2, None)]);
+        assert_eq!((titles.as_str(), words.ends_with("v2 (1 of 3 patches)")), ("a b c", true), "{words}");
+        // Nor does a whole newer version take from an older one.
+        let whole: Vec<String> = (1..=3).map(|number| answer("v2", number, thread)).collect();
+        assert_eq!(with(&whole).0, "v2 v2 v2");
     }
 
     #[test]
