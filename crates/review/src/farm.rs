@@ -4,11 +4,12 @@
 //! and `kernel/sched` as a whole, whose files the build lists.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{symlink, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{flock, FlockOperation};
 use xxhash_rust::xxh3::Xxh3;
 
 /// What differs from the user's tree: content by path; `None` for a file that is gone.
@@ -37,18 +38,49 @@ pub fn name(tree: &Path, changes: &Changes, others: &[Vec<u8>]) -> String {
     format!("{:032x}", hash.digest128())[..DIGITS].to_owned()
 }
 
+/// A tree in use: [`remove`] leaves it in place.
+pub struct InUse(#[expect(dead_code, reason = "held for its lock")] File);
+
 /// Makes `dir` show `tree` with these changes. What it showed before goes. `tree` is an absolute path.
 ///
 /// # Errors
 /// If a file cannot be read or written; the message names it.
-pub fn lay_out(tree: &Path, changes: &Changes, dir: &Path) -> Result<(), String> {
+pub fn lay_out(tree: &Path, changes: &Changes, dir: &Path) -> Result<InUse, String> {
+    let in_use = hold(dir)?;
     let mut real: BTreeSet<PathBuf> = BTreeSet::from([PathBuf::new()]);
     real.extend(Path::new(LISTED).ancestors().map(Path::to_owned));
     for path in changes.keys() {
         real.extend(Path::new(path).ancestors().skip(1).map(Path::to_owned));
     }
     let farm = Farm { tree, changes, real };
-    farm.directory(dir, Path::new(""))
+    farm.directory(dir, Path::new(""))?;
+    Ok(in_use)
+}
+
+/// Makes a directory and says that it is in use, as others may.
+fn hold(dir: &Path) -> Result<InUse, String> {
+    loop {
+        fs::create_dir_all(dir).map_err(failed("create", dir))?;
+        let file = File::open(dir).map_err(failed("open", dir))?;
+        flock(&file, FlockOperation::LockShared).map_err(|e| failed("lock", dir)(e.into()))?;
+        // Who held it before may have removed it.
+        let number = |meta: fs::Metadata| (meta.dev(), meta.ino());
+        if fs::metadata(dir).map(number).ok() == file.metadata().map(number).ok() {
+            return Ok(InUse(file));
+        }
+    }
+}
+
+/// Removes a tree, and first what `others` removes, unless a process is using it.
+///
+/// # Errors
+/// If a file cannot be removed; the message names it.
+pub fn remove(dir: &Path, others: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let Ok(file) = File::open(dir) else { return Ok(()) };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => others().and_then(|()| discard(dir)),
+        Err(_) => Ok(()),
+    }
 }
 
 struct Farm<'a> {
@@ -178,7 +210,7 @@ mod tests {
         let farm = dir.path().join("farm");
         let first =
             changes(&[("kernel/sched/fair.c", Some("new")), ("kernel/fork.c", None), ("kernel/new/x.c", Some("x"))]);
-        lay_out(tree.path(), &first, &farm).unwrap();
+        drop(lay_out(tree.path(), &first, &farm).unwrap());
         let read = |path: &str| fs::read_to_string(farm.join(path)).ok();
         assert_eq!(read("kernel/sched/fair.c").as_deref(), Some("new"));
         assert_eq!(read("kernel/sched/ext/ext.c").as_deref(), Some("kernel/sched/ext/ext.c"));
@@ -187,11 +219,19 @@ mod tests {
         assert_eq!(fs::read_to_string(tree.path().join("kernel/sched/fair.c")).unwrap(), "kernel/sched/fair.c");
 
         let second = changes(&[("include/linux/sched.h", Some("h"))]);
-        lay_out(tree.path(), &second, &farm).unwrap();
+        let in_use = lay_out(tree.path(), &second, &farm).unwrap();
         assert_eq!(read("kernel/sched/fair.c").as_deref(), Some("kernel/sched/fair.c"));
         assert_eq!(read("kernel/fork.c").as_deref(), Some("kernel/fork.c"));
         assert_eq!((read("kernel/new/x.c"), read("include/linux/sched.h").as_deref()), (None, Some("h")));
         assert_eq!(fs::read_to_string(tree.path().join("include/linux/sched.h")).unwrap(), "include/linux/sched.h");
+
+        remove(&farm, || panic!("in use")).unwrap();
+        assert!(farm.exists());
+        drop(in_use);
+        remove(&farm, || Err("first the others".into())).unwrap_err();
+        assert!(farm.exists());
+        remove(&farm, || Ok(())).unwrap();
+        assert!(!farm.exists() && tree.path().join("include/linux/sched.h").exists());
     }
 
     #[test]

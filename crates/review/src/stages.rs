@@ -84,6 +84,9 @@ pub struct Stages {
     pub stages: Vec<Stage>,
     /// What cannot be judged here, a sentence each.
     pub not_judged: Vec<String>,
+    /// Names of the trees in which patches were built.
+    #[serde(skip)]
+    built_in: Vec<String>,
 }
 
 /// Why there are no stages.
@@ -105,6 +108,9 @@ pub enum StagesError {
         /// The file, relative to the tree.
         file: String,
     },
+    /// What was built with cannot be removed.
+    #[error("{0}")]
+    Clean(String),
     /// A feature is unknown.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -162,17 +168,37 @@ impl Stages {
         let no_tree = |e: std::io::Error| StagesError::Tree { tree: tree.display().to_string(), cause: e.to_string() };
         let (typed, tree) = (tree, tree.canonicalize().map_err(no_tree)?);
         let kernels = Kernels::user()?;
-        let farms = fairground_linux::build::user_cache()?.join("review");
+        let farms = farms()?;
         let mut built = 0;
+        let mut built_in = Vec::new();
         let mut build = |changes: &Changes| {
             let what = match built {
                 0 => "base".to_owned(),
                 n => format!("build {n} of at most {}", series.patches.len()),
             };
             built += 1;
-            made(&kernels, &farms, &tree, changes, options, &mut |step| tell(&what, step))
+            let (name, made) = made(&kernels, &farms, &tree, changes, options, &mut |step| tell(&what, step));
+            built_in.push(name);
+            made
         };
-        of_patches(&tree, typed, series, &mut build)
+        let stages = of_patches(&tree, typed, series, &mut build)?;
+        // The next version of a series begins with the objects of its base, which a patch that takes all back is built in, too.
+        let base = built_in.first().cloned();
+        built_in.retain(|name| Some(name) != base.as_ref());
+        Ok(Stages { built_in, ..stages })
+    }
+
+    /// Removes the patched trees and their objects. The kernels stay, by the names that the stages have.
+    ///
+    /// # Errors
+    /// If a file cannot be removed; the message names it.
+    pub fn clean(&self) -> Result<(), StagesError> {
+        let (kernels, farms) = (Kernels::user()?, farms()?);
+        for name in &self.built_in {
+            let objects = || kernels.remove(&work_name(name)).map_err(|error| error.to_string());
+            farm::remove(&farms.join(name), objects).map_err(StagesError::Clean)?;
+        }
+        Ok(())
     }
 
     /// The features of a scheduler's name, each in the place of a patch: `fair:v5.9+a+b` is a on v5.9, then b; and
@@ -280,7 +306,17 @@ fn between(base: &Features, test: &Features) -> Vec<String> {
 /// Hex digits of a kernel's key in its name.
 const KEY_DIGITS: usize = 12;
 
-/// Lays a patched tree out and builds it.
+/// Where patched trees are laid out.
+fn farms() -> Result<std::path::PathBuf, BuildError> {
+    Ok(fairground_linux::build::user_cache()?.join("review"))
+}
+
+/// The kernel that is built in a tree of this name.
+fn work_name(farm: &str) -> String {
+    format!("review-work-{farm}")
+}
+
+/// Lays a patched tree out and builds it. Returns the tree's name as well.
 fn made(
     kernels: &Kernels,
     farms: &Path,
@@ -288,16 +324,29 @@ fn made(
     changes: &Changes,
     options: &BuildOptions,
     tell: &mut dyn FnMut(Step),
-) -> Result<Made, String> {
+) -> (String, Result<Made, String>) {
     let config = options.config.as_ref().map(|path| std::fs::read(path).unwrap_or_default());
     let others: Vec<Vec<u8>> =
         options.set.iter().map(|set| set.clone().into_bytes()).chain([config.unwrap_or_default()]).collect();
     let name = farm::name(tree, changes, &others);
-    let dir = farms.join(&name);
-    farm::lay_out(tree, changes, &dir)?;
+    let made = made_in(kernels, &farms.join(&name), work_name(&name), tree, changes, options, tell);
+    (name, made)
+}
+
+/// Lays a patched tree out as `dir` and builds it as the kernel `name`.
+fn made_in(
+    kernels: &Kernels,
+    dir: &Path,
+    name: String,
+    tree: &Path,
+    changes: &Changes,
+    options: &BuildOptions,
+    tell: &mut dyn FnMut(Step),
+) -> Result<Made, String> {
+    let _in_use = farm::lay_out(tree, changes, dir)?;
     let request = Request {
-        tree: dir.clone(),
-        name: Some(format!("review-work-{name}")),
+        tree: dir.to_owned(),
+        name: Some(name),
         config: options.config.clone(),
         set: options.set.clone(),
         debug: false,
@@ -310,7 +359,8 @@ fn made(
     // version of the series finds the runs of its base.
     let kept = format!("review-{}", kernel.record.key.get(..KEY_DIGITS).unwrap_or(&kernel.record.key));
     let kernel = kernels.keep_as(&kernel, &kept).map_err(in_tree)?;
-    let mut warnings: Vec<String> = kernel.warnings();
+    // What is told beside other kernels of the cache depends on these: `outside` says it of the patches.
+    let mut warnings: Vec<String> = kernel.record.warnings.clone();
     warnings
         .extend(kernel.record.not_observable.iter().map(|name| format!("{name}() cannot be observed in this tree")));
     let stubbed = kernel.record.stubbed.iter();
@@ -323,15 +373,12 @@ fn made(
 
 /// `typed`: the tree as the answer names it.
 fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Result<Stages, StagesError> {
+    // What patches change is read once, or from commits: an edit meanwhile cannot become theirs.
+    let named: BTreeSet<String> = series.patches.iter().flat_map(|patch| patch.files.iter().cloned()).collect();
     let mut before = match (&series.base, Git::at(tree)) {
-        (Some(base), Some(git)) => git.changes(base)?,
-        _ => Changes::new(),
+        (Some(base), Some(git)) => git.changes(base, &named)?,
+        _ => named.iter().map(|file| (file.clone(), content(tree, &Changes::new(), file))).collect(),
     };
-    // What patches change is read once: an edit meanwhile cannot become theirs.
-    let named: BTreeSet<&String> = series.patches.iter().flat_map(|patch| &patch.files).collect();
-    if series.base.is_none() {
-        before.extend(named.iter().map(|file| ((*file).clone(), content(tree, &Changes::new(), file))));
-    }
     let base = match (&series.base, Git::at(tree)) {
         (Some(base), Some(git)) => format!("commit {} of {}", git.short(base)?, typed.display()),
         _ => typed.display().to_string(),
@@ -342,7 +389,7 @@ fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Resul
     let mut build = |changes: &Changes| {
         let made = build(changes)?;
         let is_edited =
-            |file: &&String| !named.contains(file) && inputs.get(*file).is_some_and(|old| *old != made.inputs[*file]);
+            |file: &&String| !named.contains(*file) && inputs.get(*file).is_some_and(|old| *old != made.inputs[*file]);
         edited = edited.take().or(made.inputs.keys().find(is_edited).cloned());
         Ok::<Made, String>(made)
     };
@@ -356,7 +403,7 @@ fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Resul
     };
     let mut pending = Vec::new();
     for (number, patch) in (1..).zip(&series.patches) {
-        let fate = match patch.applied(tree, &before) {
+        let fate = match patch.applied(tree, &before, &named) {
             Err(problem) => Fate::DoesNotApply(problem),
             Ok(after) => {
                 let fate = match idle(tree, patch, &before, &after, &last).filter(|_| pending.is_empty()) {
@@ -393,8 +440,9 @@ fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Resul
     let new: Vec<String> =
         last.warnings.iter().filter(|warning| !stages.not_judged.contains(warning)).cloned().collect();
     stages.not_judged.extend(new);
-    let outside = unmodelled(&stages.members);
-    stages.not_judged.extend(outside);
+    let outside = outside(&stages.members, series, &last.compiles);
+    let unmodelled = unmodelled(&stages.members);
+    stages.not_judged.extend(outside.into_iter().chain(unmodelled));
     Ok(stages)
 }
 
@@ -411,6 +459,18 @@ fn idle(tree: &Path, patch: &Patch, before: &Changes, after: &Changes, last: &Ma
         (old, new) => old == new,
     };
     files.iter().all(is_same).then_some(Fate::SameCode)
+}
+
+/// Sources of the scheduler without effect that a patch changes beside others: of one that changes nothing else this is its fate.
+fn outside(members: &[Member], series: &Series, compiles: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let is_left_out = |file: &&String| {
+        file.starts_with("kernel/sched/") && (file.ends_with(".c") || file.ends_with(".h")) && !compiles(file)
+    };
+    let of_patch = |(number, (member, patch)): (usize, (&Member, &Patch))| {
+        let files = patch.files.iter().filter(|_| matches!(member.fate, Fate::Stage(_))).filter(is_left_out);
+        files.map(|file| format!("patch {number} changes {file}, which is not compiled here")).collect::<Vec<_>>()
+    };
+    (1..).zip(members.iter().zip(&series.patches)).flat_map(of_patch).collect()
 }
 
 /// What the model has not, by how names of functions begin (docs/kernel.md, "What is the kernel's and what is not").

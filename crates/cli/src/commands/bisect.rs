@@ -105,7 +105,10 @@ impl Bisect {
         deliver(&text, output)?;
         match found.found {
             Found::Fails(_, message) => Err(run_failed(message)),
-            _ => Ok(End::Done),
+            _ => {
+                stages.clean()?;
+                Ok(End::Done)
+            }
         }
     }
 }

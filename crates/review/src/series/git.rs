@@ -1,9 +1,10 @@
 //! Commits of the user's repository, by the `git` program. Nothing in it is written: no lock is taken, no index refreshed, no
 //! hook run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::{Change, Patch, SeriesError};
 use crate::farm::Changes;
@@ -21,8 +22,13 @@ impl<'a> Git<'a> {
     }
 
     fn run(&self, words: &[&str]) -> Result<Vec<u8>, SeriesError> {
+        self.fed(words, Vec::new())
+    }
+
+    /// Runs git with this as its standard input.
+    fn fed(&self, words: &[&str], input: Vec<u8>) -> Result<Vec<u8>, SeriesError> {
         let refused = |cause: String| SeriesError::Git { tree: self.tree.to_owned(), cause };
-        let output = Command::new("git")
+        let mut git = Command::new("git")
             .arg("-C")
             .arg(self.tree)
             .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
@@ -33,8 +39,16 @@ impl<'a> Git<'a> {
             .env_remove("GIT_DIR")
             .env_remove("GIT_INDEX_FILE")
             .env_remove("GIT_WORK_TREE")
-            .output()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .map_err(|e| refused(format!("cannot start git: {e}")))?;
+        let stdin = git.stdin.take();
+        // Git answers while it reads: written from here, both would wait for each other. That it stops reading is told by its status.
+        let feeding = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
+        let output = git.wait_with_output().map_err(|e| refused(format!("git: {e}")))?;
+        drop(feeding.join());
         match output.status.success() {
             true => Ok(output.stdout),
             false => Err(refused(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
@@ -93,23 +107,48 @@ impl<'a> Git<'a> {
     fn differing(&self, commits: &[&str]) -> Result<Vec<String>, SeriesError> {
         let words =
             [&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-color"], commits, &["--"]].concat();
-        let names = self.run(&words)?;
-        let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+        Ok(fields(&self.run(&words)?).collect())
     }
 
-    /// What of a commit is not in the work tree as it lies there.
-    pub fn changes(&self, commit: &str) -> Result<Changes, SeriesError> {
-        let mut changes = BTreeMap::new();
-        for path in self.differing(&[commit])? {
-            let is_there = !self.run(&["ls-tree", "-z", commit, "--", &path])?.is_empty();
-            let content = match is_there {
-                true => Some(self.run(&["cat-file", "blob", &format!("{commit}:{path}")])?),
-                false => None,
-            };
-            changes.insert(path, content);
+    /// What of a commit is not in the work tree as it lies there, and the files `read` as the commit has them, whether they differ or not.
+    pub fn changes(&self, commit: &str, read: &BTreeSet<String>) -> Result<Changes, SeriesError> {
+        let mut objects: BTreeMap<String, Option<String>> = BTreeMap::new();
+        objects.extend(self.differing(&[commit])?.into_iter().chain(read.iter().cloned()).map(|path| (path, None)));
+        // `MODE TYPE OBJECT<tab>PATH`. A submodule is no file that a build reads.
+        for entry in fields(&self.run(&["ls-tree", "-r", "-z", "--full-tree", commit])?) {
+            let Some((entry, path)) = entry.split_once('\t') else { continue };
+            if let ([_, "blob", object], Some(of_path)) =
+                (&entry.split(' ').collect::<Vec<_>>()[..], objects.get_mut(path))
+            {
+                *of_path = Some((*object).to_owned());
+            }
         }
-        Ok(changes)
+        let contents = self.blobs(objects.values().flatten())?;
+        let content = |object: Option<String>| object.and_then(|object| contents.get(&object).cloned());
+        Ok(objects.into_iter().map(|(path, object)| (path, content(object))).collect())
+    }
+
+    /// The contents of objects, by one process.
+    fn blobs<'b>(&self, objects: impl Iterator<Item = &'b String>) -> Result<BTreeMap<String, Vec<u8>>, SeriesError> {
+        let wanted: BTreeSet<&String> = objects.collect();
+        let list: String = wanted.iter().map(|object| format!("{object}\n")).collect();
+        let answer =
+            if wanted.is_empty() { Vec::new() } else { self.fed(&["cat-file", "--batch"], list.into_bytes())? };
+        let mut rest = answer.as_slice();
+        let mut found = BTreeMap::new();
+        for object in wanted {
+            // `OBJECT blob SIZE`, the content, a line end; `OBJECT missing` of what a partial clone lacks.
+            let end = rest.iter().position(|byte| *byte == b'\n');
+            let head = String::from_utf8_lossy(&rest[..end.unwrap_or(rest.len())]).into_owned();
+            let size = head.strip_prefix(&format!("{object} blob ")).and_then(|size| size.parse::<usize>().ok());
+            let content = end.zip(size).and_then(|(end, size)| rest.get(end + 1..end + 1 + size));
+            let Some(content) = content else {
+                return Err(SeriesError::Git { tree: self.tree.to_owned(), cause: format!("cat-file: {head}") });
+            };
+            found.insert(object.clone(), content.to_vec());
+            rest = rest.get(end.unwrap_or(0) + 2 + content.len()..).unwrap_or_default();
+        }
+        Ok(found)
     }
 
     /// A commit in 12 digits.
@@ -122,6 +161,12 @@ impl<'a> Git<'a> {
         let upstream = self.line(&["rev-parse", "--abbrev-ref", "--symbolic-full-name", "@{upstream}"]).ok()?;
         (!upstream.is_empty()).then(|| format!("{upstream}..HEAD"))
     }
+}
+
+/// What ends with a NUL each.
+fn fields(text: &[u8]) -> impl Iterator<Item = String> + '_ {
+    let fields = text.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+    fields.map(|field| String::from_utf8_lossy(field).into_owned())
 }
 
 #[cfg(test)]
@@ -161,12 +206,17 @@ mod tests {
         let (base, patches) = git.series("HEAD~2..HEAD").unwrap();
         let told: Vec<_> = patches.iter().map(|p| (p.title.as_str(), p.files.clone())).collect();
         assert_eq!(told, [("first", vec!["a".to_owned()]), ("second", vec!["b".into(), "c".into()])]);
-        let changes = git.changes(&base).unwrap();
+        let changes = git.changes(&base, &BTreeSet::new()).unwrap();
         assert_eq!(changes["a"].as_deref(), Some(b"1\n".as_slice()));
         assert_eq!(changes["b"].as_deref(), Some(b"1\n".as_slice()));
         assert_eq!(changes["c"], None);
-        let last = git.changes("HEAD").unwrap();
+        let last = git.changes("HEAD", &BTreeSet::new()).unwrap();
         assert_eq!(last.into_iter().collect::<Vec<_>>(), [("a".to_owned(), Some(b"2\n".to_vec()))]);
+        let read = ["b", "c", "nowhere"].map(str::to_owned).into();
+        let read: Vec<_> = git.changes("HEAD", &read).unwrap().into_iter().collect();
+        let expected = [("a", Some("2\n")), ("b", None), ("c", Some("1\n")), ("nowhere", None)];
+        let expected = expected.map(|(path, text)| (path.to_owned(), text.map(|text| text.as_bytes().to_vec())));
+        assert_eq!(read, expected, "also what is as in the work tree");
         let after = std::fs::metadata(dir.path().join(".git/index")).unwrap().modified().unwrap();
         assert_eq!(before, after);
         assert_eq!(std::fs::read_to_string(dir.path().join("a")).unwrap(), "mine\n");
@@ -187,6 +237,25 @@ mod tests {
         let (_, patches) = Git::at(dir.path()).unwrap().series("HEAD~1..").unwrap();
         assert_eq!((patches[0].title.as_str(), patches[0].files.as_slice()), ("fourth", ["f.c".to_owned()].as_slice()));
         assert_eq!(patches[0].functions, ["f"]);
+    }
+
+    /// More than a pipe holds in both directions, of all kinds of content.
+    #[test]
+    fn many_files_are_read_at_once() {
+        let dir = repository();
+        let content = |n: usize| [vec![b'\n'; n % 3], vec![0, n as u8, b'\n'], vec![b'x'; n]].concat();
+        for n in 0..2000 {
+            std::fs::write(dir.path().join(format!("f {n}\t\u{e4}")), content(n)).unwrap();
+        }
+        git(dir.path(), &["add", "."]);
+        git(dir.path(), &["commit", "-qm", "many"]);
+        for n in 0..2000 {
+            std::fs::write(dir.path().join(format!("f {n}\t\u{e4}")), "other\n").unwrap();
+        }
+        let changes = Git::at(dir.path()).unwrap().changes("HEAD", &BTreeSet::new()).unwrap();
+        assert!((0..2000).all(|n| changes[&format!("f {n}\t\u{e4}")].as_ref() == Some(&content(n))));
+        let lost = Git::at(dir.path()).unwrap().blobs([&"0".repeat(40)].into_iter()).unwrap_err();
+        assert!(lost.to_string().ends_with(&format!("cat-file: {} missing", "0".repeat(40))), "{lost}");
     }
 
     #[test]

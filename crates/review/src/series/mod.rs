@@ -4,6 +4,7 @@ mod diff;
 mod git;
 mod mail;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -233,15 +234,16 @@ fn of_text(path: &Path, title: &str, text: &[u8]) -> Result<Patch, SeriesError> 
 }
 
 impl Patch {
-    /// What of the tree is changed after this patch, where `before` was changed before it.
+    /// What of the tree is changed after this patch, where `before` was changed before it. Of a commit, the files `named` by any patch are
+    /// its own even where the tree has the same.
     ///
     /// # Errors
     /// If it does not apply, or git fails.
-    pub(crate) fn applied(&self, tree: &Path, before: &Changes) -> Result<Changes, String> {
+    pub(crate) fn applied(&self, tree: &Path, before: &Changes, named: &BTreeSet<String>) -> Result<Changes, String> {
         let diffs = match &self.change {
             Change::Commit(commit) => {
                 let git = Git::at(tree).ok_or("the repository is gone")?;
-                return git.changes(commit).map_err(|e| e.to_string());
+                return git.changes(commit, named).map_err(|e| e.to_string());
             }
             Change::Diffs(diffs) => diffs,
         };
@@ -289,10 +291,10 @@ mod tests {
         let words = [write("a.patch", DIFF), write("b.patch", NEXT)];
         let series = Series::find(dir.path(), &words).unwrap();
         assert!(series.source.ends_with("b.patch: 2 patches in the order given"), "{}", series.source);
-        let first = series.patches[0].applied(dir.path(), &Changes::new()).unwrap();
-        let second = series.patches[1].applied(dir.path(), &first).unwrap();
+        let first = series.patches[0].applied(dir.path(), &Changes::new(), &BTreeSet::new()).unwrap();
+        let second = series.patches[1].applied(dir.path(), &first, &BTreeSet::new()).unwrap();
         assert_eq!(second["k/f.c"].as_deref(), Some(b"1\n2\n".as_slice()));
-        let refused = series.patches[1].applied(dir.path(), &Changes::new()).unwrap_err();
+        let refused = series.patches[1].applied(dir.path(), &Changes::new(), &BTreeSet::new()).unwrap_err();
         assert_eq!(refused, "k/f.c: hunk 1, at line 1: its lines are not there");
         assert_eq!(std::fs::read_to_string(dir.path().join("k/f.c")).unwrap(), "one\ntwo\n");
     }
@@ -339,7 +341,7 @@ mod tests {
         let applied = |word: &str, hunk: &str| {
             let text = format!("diff --git a/o.c b/n.c\nsimilarity index 90%\n{word} from o.c\n{word} to n.c\n{hunk}");
             let patch = of_text(Path::new("p.patch"), "p", text.as_bytes()).unwrap();
-            let after = patch.applied(dir.path(), &Changes::new()).unwrap();
+            let after = patch.applied(dir.path(), &Changes::new(), &BTreeSet::new()).unwrap();
             ["o.c", "n.c"].map(|name| content(dir.path(), &after, name).map(|text| String::from_utf8(text).unwrap()))
         };
         let text = |text: &str| Some(text.to_owned());
