@@ -115,11 +115,12 @@ fn only_one(cell: &Measured) -> Option<usize> {
     reaching.next().filter(|_| reaching.next().is_none())
 }
 
-/// The first seed, from 1, with which both stages ran and differ.
+/// The first seed with which both stages ran and differ; the first of all if none does.
 fn first_differing(cell: &Measured, before: usize, after: usize) -> u64 {
-    let (Some(before), Some(after)) = (cell.hashes.get(before), cell.hashes.get(after)) else { return 1 };
-    let differs = before.iter().zip(after).position(|(b, a)| b.is_some() && a.is_some() && b != a);
-    differs.map_or(1, |at| at as u64 + 1)
+    let hashes = cell.hashes.get(before).zip(cell.hashes.get(after));
+    let differs = hashes
+        .and_then(|(before, after)| before.iter().zip(after).position(|(b, a)| b.is_some() && a.is_some() && b != a));
+    differs.and_then(|at| cell.seeds.get(at)).or(cell.seeds.first()).copied().unwrap_or(1)
 }
 
 fn head(cell: &Cell, experiment: &Experiment, sched: &str, seed: u64, format: TraceFormat) -> TraceHead {
@@ -242,7 +243,7 @@ mod tests {
             options: Vec::new(),
             metrics: None,
         };
-        let matrix = Matrix { name: "test".into(), seeds: 2, draws: 0, cells: vec![cell] };
+        let matrix = Matrix { name: "test".into(), seeds: 2, first_seed: 1, draws: 0, cells: vec![cell] };
         let measured = measure(&stages, &matrix, None, &means).unwrap();
 
         let dir = tempfile::tempdir().unwrap();

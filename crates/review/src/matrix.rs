@@ -45,6 +45,8 @@ pub struct Matrix {
     pub name: String,
     /// Pairs of runs of each cell.
     pub seeds: u64,
+    /// The first seed; the others follow.
+    pub first_seed: u64,
     /// Draws of the figures in doubt, for cells that change.
     pub draws: u64,
     /// All cells, block by block, machine by machine.
@@ -131,7 +133,7 @@ fn parse(name: &str, text: &str) -> FileResult<Matrix> {
     if cells.is_empty() {
         return Err(root.fault("no cell").hint("expected a [[block]] with machines and workloads"));
     }
-    Ok(Matrix { name: name.into(), seeds: seeds.into(), draws: draws.into(), cells })
+    Ok(Matrix { name: name.into(), seeds: seeds.into(), first_seed: 1, draws: draws.into(), cells })
 }
 
 fn add_block(cells: &mut Vec<Cell>, block: &Node) -> FileResult<()> {

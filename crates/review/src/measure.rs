@@ -4,7 +4,8 @@
 //!    ([`judge`]): of 100 series that change nothing, 5 at most have a row that is called better or worse.
 //! 2. Where a pair of runs differs, the stages between run too. The changes from stage to stage sum up to that of the series; they are
 //!    judged together, by Holm's rule again, for the rows that are better or worse. So a patch is named only for a
-//!    change that is there.
+//!    change that is there. Those of the other rows are judged apart: patches that undo each other's change. Where no pair differs, the
+//!    stages run with the first seed alone, which shows whether they do.
 //! 3. Cells with such rows run on draws of the figures in doubt, for the model interval. Draws decide no verdict.
 
 use std::sync::Arc;
@@ -62,6 +63,9 @@ pub enum ReviewError {
         /// The nearest name.
         help: String,
     },
+    /// A file that a cell needs cannot be written; the message names it.
+    #[error("{0}")]
+    File(String),
     /// The runs could not be made.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -93,6 +97,8 @@ pub struct Measured {
     pub rows: Vec<Judged>,
     /// Pairs of runs.
     pub pairs: usize,
+    /// Seeds of the runs.
+    pub seeds: Vec<u64>,
     /// Whether all pairs made the same run.
     pub identical: bool,
     /// Event hashes of stages, by seed; `None` where a run failed. Stages between base and series are empty where they did not run.
@@ -107,7 +113,7 @@ pub struct Measured {
 pub struct Judged {
     /// Base and series.
     pub row: Row,
-    /// The change of each stage from the one before; empty unless the row is better or worse and there are several stages.
+    /// The change of each stage from the one before; empty unless runs differ and there are several stages.
     pub shares: Vec<Share>,
 }
 
@@ -143,6 +149,13 @@ impl Judged {
         shares
     }
 
+    /// The stages of a row that is neither better nor worse whose certain changes undo each other.
+    pub fn taken_back(&self) -> Vec<&Share> {
+        let shares = if self.row.change.starred() { Vec::new() } else { self.attributed() };
+        let is_undone = |share: &&Share| shares.iter().any(|other| other.change.diff * share.change.diff < 0.0);
+        shares.iter().copied().filter(is_undone).collect()
+    }
+
     /// What of the change no stage is named for, percent of the base, positive = better.
     pub fn not_attributed_pct(&self) -> Option<f64> {
         let rest = self.shares.iter().filter(|share| !share.change.starred());
@@ -154,10 +167,6 @@ impl Judged {
 pub struct Measurements {
     /// The cells in the order of the matrix.
     pub cells: Vec<Measured>,
-    /// Seeds that each cell began with.
-    pub seeds: u64,
-    /// Draws of cells with better or worse rows.
-    pub draws: u64,
     pub(crate) ready: Vec<Ready>,
 }
 
@@ -195,14 +204,14 @@ pub fn measure(
     let mut ready = ready(stages, matrix, &means.workers)?;
     let mut cells = Vec::new();
     if stages.stages.len() > 1 {
-        let pairs = run_pairs(stages, &mut ready, matrix.seeds, until, means)?;
+        let pairs = run_pairs(stages, &mut ready, matrix, until, means)?;
         let sampling = if until.is_some() { Sampling::UntilNarrow } else { Sampling::Fixed };
         cells = ready.iter().zip(&pairs).map(|(ready, runs)| measured(stages, ready, runs, sampling)).collect();
         judge(cells.iter_mut().flat_map(|cell| &mut cell.rows).map(|judged| &mut judged.row.change));
         attribute(stages, &ready, &pairs, &mut cells, sampling, means)?;
         add_models(&ready, &mut cells, stages, matrix.draws, means)?;
     }
-    Ok(Measurements { cells, seeds: matrix.seeds, draws: matrix.draws, ready })
+    Ok(Measurements { cells, ready })
 }
 
 /// Looks all cells up before anything runs.
@@ -295,19 +304,19 @@ fn side_name(stages: &Stages, stage: usize) -> String {
 fn run_pairs(
     stages: &Stages,
     ready: &mut [Ready],
-    first: u64,
+    matrix: &Matrix,
     until: Option<&Until>,
     means: &Means,
 ) -> Result<Vec<Runs>, ReviewError> {
     let mut runs: Vec<Runs> = ready.iter().map(|_| Runs::new()).collect();
-    add_runs(ready, &mut runs, &vec![1; ready.len()], means)?;
+    add_runs(ready, &mut runs, matrix.first_seed, &vec![1; ready.len()], means)?;
     for (ready, runs) in ready.iter_mut().zip(&mut runs) {
         fall_back(stages, ready, runs, means)?;
     }
-    let wanted = if until.is_some() { Until::FIRST } else { first };
+    let wanted = if until.is_some() { Until::FIRST } else { matrix.seeds };
     let has_failed = |runs: &Runs| runs.sides.iter().flatten().any(Result::is_err);
     let mut wanted: Vec<u64> = runs.iter().map(|runs| if has_failed(runs) { 1 } else { wanted }).collect();
-    while add_runs(ready, &mut runs, &wanted, means)? {
+    while add_runs(ready, &mut runs, matrix.first_seed, &wanted, means)? {
         let Some(until) = until else { break };
         for ((ready, runs), wanted) in ready.iter().zip(&runs).zip(&mut wanted) {
             *wanted = more(ready, runs, until).unwrap_or(runs.seeds.len() as u64);
@@ -316,12 +325,18 @@ fn run_pairs(
     Ok(runs)
 }
 
-/// Makes the runs that each cell lacks. Returns whether there were any.
-fn add_runs(ready: &[Ready], runs: &mut [Runs], wanted: &[u64], means: &Means) -> Result<bool, ReviewError> {
+/// Makes the runs that each cell lacks of so many, from the seed `first` on. Returns whether there were any.
+fn add_runs(
+    ready: &[Ready],
+    runs: &mut [Runs],
+    first: u64,
+    wanted: &[u64],
+    means: &Means,
+) -> Result<bool, ReviewError> {
     let mut executor = Executor::default();
     let mut asked: Vec<(usize, Vec<u64>, Vec<Asked>)> = Vec::new();
     for (at, (ready, runs)) in ready.iter().zip(&*runs).enumerate() {
-        let new: Vec<u64> = (runs.seeds.len() as u64 + 1..=wanted[at]).collect();
+        let new: Vec<u64> = (runs.seeds.len() as u64..wanted[at]).map(|n| first + n).collect();
         if !new.is_empty() {
             let sides = ready.pair.experiments.iter().map(|e| executor.ask(e, 0, &new)).collect();
             asked.push((at, new, sides));
@@ -374,6 +389,7 @@ fn measured(stages: &Stages, ready: &Ready, runs: &Runs, sampling: Sampling) -> 
         last: ready.last,
         rows: rows.into_iter().map(|row| Judged { row, shares: Vec::new() }).collect(),
         pairs,
+        seeds: runs.seeds.clone(),
         identical,
         hashes,
         failures,
@@ -390,7 +406,7 @@ fn hashes(column: &[Result<RunReport, String>]) -> Vec<Option<u128>> {
     column.iter().map(|run| run.as_ref().ok().map(|run| run.hash)).collect()
 }
 
-/// Runs the stages between in cells that differ, and divides the changes of their rows.
+/// Runs the stages between, and divides the changes of rows in cells that differ.
 fn attribute(
     stages: &Stages,
     ready: &[Ready],
@@ -401,8 +417,7 @@ fn attribute(
 ) -> Result<(), ReviewError> {
     let mut columns: Vec<Vec<Vec<Result<RunReport, String>>>> = Vec::new();
     for cell in &*cells {
-        let is_divided = !cell.identical && cell.pairs > 0;
-        columns.push(vec![Vec::new(); if is_divided { cell.last - 1 } else { 0 }]);
+        columns.push(vec![Vec::new(); if cell.pairs > 0 { cell.last - 1 } else { 0 }]);
     }
     // The first seed alone: a stage that fails with it gets no other.
     for is_first in [true, false] {
@@ -412,7 +427,8 @@ fn attribute(
             let seeds = if is_first { &runs.seeds[..1] } else { &runs.seeds[1..] };
             let goes_on =
                 |column: &Vec<Result<RunReport, String>>| column.iter().all(Result::is_ok) && !seeds.is_empty();
-            for (between, _) in columns[at].iter().enumerate().filter(|(_, column)| goes_on(column)) {
+            let is_asked = is_first || !cells[at].identical;
+            for (between, _) in columns[at].iter().enumerate().filter(|(_, column)| is_asked && goes_on(column)) {
                 asked.push((at, between, executor.ask(&ready.stages[between + 1], 0, seeds)));
             }
         }
@@ -431,13 +447,16 @@ fn attribute(
         cell.hashes[cell.last] = hashes(&runs.sides[1]);
         if all.len() == cell.last + 1 {
             cell.hashes.iter_mut().zip(&all).for_each(|(of_stage, column)| *of_stage = hashes(column));
-            for judged in cell.rows.iter_mut().filter(|judged| judged.row.change.starred()) {
+            for judged in cell.rows.iter_mut().filter(|_| !cell.identical) {
                 judged.shares = shares(&judged.row, &all, sampling);
             }
         }
     }
-    let shares = cells.iter_mut().flat_map(|cell| &mut cell.rows).flat_map(|judged| &mut judged.shares);
-    judge(shares.map(|share| &mut share.change));
+    for starred in [true, false] {
+        let rows = cells.iter_mut().flat_map(|cell| &mut cell.rows);
+        let rows = rows.filter(|judged| judged.row.change.starred() == starred);
+        judge(rows.flat_map(|judged| &mut judged.shares).map(|share| &mut share.change));
+    }
     Ok(())
 }
 
@@ -532,10 +551,10 @@ mod tests {
             options: Vec::new(),
             metrics: None,
         };
-        Matrix { name: "test".into(), seeds: 8, draws: 0, cells: vec![cell("hikey960"), cell("rpi5")] }
+        Matrix { name: "test".into(), seeds: 8, first_seed: 1, draws: 0, cells: vec![cell("hikey960"), cell("rpi5")] }
     }
 
-    fn measured(
+    fn of_features(
         features: &str,
         store: Option<&Store>,
         progress: ProgressListener,
@@ -549,7 +568,7 @@ mod tests {
     #[test]
     fn the_parts_of_patches_sum_up_to_the_change() {
         let features = "fair:v5.9+wa-prev-idle+lb-p06+asym-prev-first";
-        let found = measured(features, None, &|_| (), &Stop::default()).unwrap();
+        let found = of_features(features, None, &|_| (), &Stop::default()).unwrap();
         let cell = &found.cells[0];
         let judged = cell.rows.iter().find(|judged| judged.row.metric.name == "ops_per_sec").unwrap();
         assert_eq!(judged.shares.len(), 3);
@@ -557,7 +576,7 @@ mod tests {
         assert!((sum - judged.row.change.diff).abs() < 1e-6 * judged.row.change.diff.abs());
         let named: Vec<usize> = judged.attributed().iter().map(|share| share.stage).collect();
         assert_eq!(named, [3]);
-        assert!(found.cells[1].rows.iter().all(|judged| judged.shares.is_empty()));
+        assert!(found.cells[1].rows.iter().all(|judged| judged.taken_back().is_empty()));
         assert_eq!(cell.hashes.iter().map(Vec::len).collect::<Vec<_>>(), [8; 4]);
         assert_eq!([1, 2, 3].map(|stage| cell.reaches(stage)), [Some(false), Some(false), Some(true)]);
     }
@@ -575,6 +594,70 @@ mod tests {
         }
     }
 
+    /// Patch 1 makes the wakeups of pairs cheaper and patch 2 takes it back: with the first seed alone both are seen.
+    #[test]
+    fn what_a_later_patch_takes_back_is_told_of_both() {
+        let schedulers = ["fair:v5.9+wa-prev-idle", "fair:v5.9+wa-prev-idle+asym-prev-first", "fair:v5.9+wa-prev-idle"];
+        let mut stages = Stages::of_features("fair:v5.9+asym-prev-first+lb-p06").unwrap();
+        stages.stages.iter_mut().zip(schedulers).for_each(|(stage, sched)| stage.sched = sched.into());
+        let stop = Stop::default();
+        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let found = measure(&stages, &matrix("sched-pipe:loops=100"), None, &means).unwrap();
+        let cell = &found.cells[0];
+        assert!(cell.identical && [1, 2].iter().all(|stage| cell.reaches(*stage) == Some(true)));
+        assert_eq!(cell.hashes[1].len(), 1, "one seed is enough");
+    }
+
+    #[test]
+    fn shares_that_undo_each_other_are_told_of_a_row_that_stays() {
+        let metric = fairground_run::metrics::Metric::new("ops", "ops/s", fairground_run::metrics::Better::Higher, "");
+        let column = |stage: u64, mean: f64| {
+            let run = |seed| {
+                let value = mean + noise([7, stage, seed, 1]);
+                let metrics = vec![fairground_run::metrics::MetricValue { metric: metric.clone(), value }];
+                Ok(RunReport { metrics, hash: 0, notes: vec![] })
+            };
+            (1..=8).map(run).collect::<Vec<Result<RunReport, String>>>()
+        };
+        let columns = [column(0, 100.0), column(1, 100.0), column(2, 80.0), column(3, 100.0)];
+        let values =
+            |column: &[Result<RunReport, String>]| column.iter().flatten().map(|run| run.metrics[0].value).collect();
+        let mut row = Row::new(metric.clone(), values(&columns[0]), values(&columns[3]));
+        judge(std::iter::once(&mut row.change));
+        let shares = shares(&row, &columns.iter().collect::<Vec<_>>(), Sampling::Fixed);
+        let mut judged = Judged { row, shares };
+        judge(judged.shares.iter_mut().map(|share| &mut share.change));
+        let told: Vec<usize> = judged.taken_back().iter().map(|share| share.stage).collect();
+        assert!(!judged.row.change.starred() && (told == [2, 3] || told == [3, 2]), "{told:?}");
+    }
+
+    /// The last patch fails with the first seed: the cell is of the series up to the one before.
+    #[test]
+    fn where_the_series_fails_the_last_stage_that_runs_takes_its_place() {
+        let stages = Stages::of_features("fair:v5.9+wa-prev-idle+lb-p06+asym-prev-first").unwrap();
+        let stop = Stop::default();
+        let means = Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let matrix = matrix("sched-pipe:loops=100");
+        let mut ready = ready(&stages, &matrix, &means.workers).unwrap().remove(0);
+        let mut executor = Executor::default();
+        let asked = executor.ask(&ready.pair.experiments[0], 0, &[1]);
+        let base = carry_out(executor, &means).unwrap().of(asked);
+        let sides = vec![base, vec![Err("it loops".into())]];
+        let mut runs = Runs { seeds: vec![1], sides, failed: Vec::new() };
+        fall_back(&stages, &mut ready, &mut runs, &means).unwrap();
+        let cell = measured(&stages, &ready, &runs, Sampling::Fixed);
+        assert_eq!((cell.last, cell.pairs), (2, 1));
+        let failed: Vec<(&str, &str)> = cell.failures.iter().map(|f| (f.side.as_str(), f.message.as_str())).collect();
+        assert_eq!(failed, [("patch 3/3", "it loops")]);
+        let cells = Measurements { cells: vec![cell], ready: vec![ready] };
+        let by = fairground_lab::provenance::MadeBy::new("0", "", None);
+        let (explained, costs) = (Vec::new(), None);
+        let review = crate::answer::Review { stages, matrix, measured: cells, explained, costs, by };
+        assert_eq!(review.cell_name(&review.measured.cells[0]), "hikey960 sched-pipe:loops=100, up to 2/3");
+        let text = crate::answer::text(&review);
+        assert!(text.contains("patch 3/3: it loops (seed 1)"), "{text}");
+    }
+
     #[test]
     fn a_review_that_was_stopped_goes_on_and_a_finished_one_runs_nothing() {
         let dir = tempfile::tempdir().unwrap();
@@ -586,7 +669,7 @@ mod tests {
             stop.store(*done >= 6, Ordering::Relaxed);
         };
         let features = "fair:v5.9+asym-prev-first";
-        let stopped = measured(features, Some(&store), &stop_soon, &stop);
+        let stopped = of_features(features, Some(&store), &stop_soon, &stop);
         assert!(matches!(stopped, Err(ReviewError::Batch(BatchError::Stopped))));
         let counts = || {
             let begun = Mutex::new([0, 0]);
@@ -596,7 +679,7 @@ mod tests {
                     *begun = [begun[0] + runs, begun[1] + kept];
                 }
             };
-            measured(features, Some(&store), &count, &Stop::default()).unwrap();
+            of_features(features, Some(&store), &count, &Stop::default()).unwrap();
             begun.into_inner().unwrap()
         };
         let [runs, kept] = counts();

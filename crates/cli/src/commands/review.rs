@@ -29,6 +29,7 @@ use crate::output::{complain, stop_on_signals, OutputFile};
 use crate::progress::Steps;
 use crate::provenance::made_by;
 use crate::run_options::Jobs;
+use crate::seeds::Seeds;
 use crate::store::{Runs, StoreOptions};
 use crate::workers::WorkerOptions;
 
@@ -92,9 +93,9 @@ pub struct Review {
     /// Machines and workloads of this file
     #[arg(long, value_name = "FILE")]
     matrix: Option<PathBuf>,
-    /// Pairs of runs of each cell [default: as the matrix says; 256 at most with --until]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    seeds: Option<u64>,
+    /// Pairs of runs of each cell: seeds 1 to N, or FIRST-LAST; with --until at most N [default: as the matrix says; 256 with --until]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    seeds: Option<Seeds>,
     /// Add seeds to each cell, from 8 on, until half of the 95 % interval of its main metric is at most this many percent of base
     #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
     until: Option<WidthPct>,
@@ -131,8 +132,12 @@ pub struct Review {
 impl Review {
     pub fn run(self) -> Result<End, Failure> {
         let matrix = self.matrix()?;
-        let until = self.until.map(|WidthPct(pct)| Until::new(pct, self.seeds.unwrap_or(Until::MOST))).transpose();
-        let until = until.map_err(|problem| Unusable {
+        let most = self.seeds.map_or(Some(Until::MOST), Seeds::count_from_one);
+        let until = self.until.map(|WidthPct(pct)| match most {
+            Some(most) => Until::new(pct, most),
+            None => Err("--until adds seeds from 1 on: --seeds takes the greatest number here, not a range".to_owned()),
+        });
+        let until = until.transpose().map_err(|problem| Unusable {
             problem,
             help: "--until takes a percentage, --seeds its most pairs".into(),
         })?;
@@ -166,6 +171,9 @@ impl Review {
             write_all(&answer, dir)?;
         }
         deliver(&self.format.render(&answer), output)?;
+        if !answer.has_failures() {
+            answer.stages.clean()?;
+        }
         Ok(self.end(&answer))
     }
 
@@ -196,7 +204,11 @@ impl Review {
         }
         let text = if self.format == Layout::Json { hunt.json(stages) } else { hunt.text(stages) };
         deliver(&text, output)?;
-        Ok(if hunt.failures.is_empty() { End::Done } else { End::RunFailed })
+        if !hunt.failures.is_empty() {
+            return Ok(End::RunFailed);
+        }
+        stages.clean()?;
+        Ok(End::Done)
     }
 
     fn matrix(&self) -> Result<Matrix, Failure> {
@@ -205,7 +217,9 @@ impl Review {
             None if self.quick => Matrix::quick()?,
             None => Matrix::full()?,
         };
-        matrix.seeds = self.seeds.filter(|_| self.until.is_none()).unwrap_or(matrix.seeds);
+        if let Some(seeds) = self.seeds.filter(|_| self.until.is_none()) {
+            (matrix.first_seed, matrix.seeds) = (seeds.list()[0], seeds.list().len() as u64);
+        }
         matrix.draws = self.doubt.unwrap_or(matrix.draws);
         Ok(matrix)
     }

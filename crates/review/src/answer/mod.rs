@@ -24,6 +24,9 @@ use crate::measure::{Judged, Measured, Measurements, Share};
 use crate::series::plural;
 use crate::stages::{Fate, Member, Stages};
 
+/// Changes that are named of a patch and that others of the series take back.
+const TAKEN_BACK: usize = 3;
+
 /// Everything that an answer says.
 pub struct Review {
     /// The series.
@@ -135,12 +138,13 @@ impl Review {
         let rows = self.measured.rows();
         let (machines, workloads) = (self.matrix.machines().len(), self.matrix.workloads().len());
         format!(
-            "{}: {}, {}, {}; seeds 1-{}; {} judged together (Holm, 5 %)",
+            "{}: {}, {}, {}; seeds {}-{}; {} judged together (Holm, 5 %)",
             self.matrix.name,
             plural(machines, "machine"),
             plural(workloads, "workload"),
             plural(self.matrix.cells.len(), "cell"),
-            self.measured.seeds,
+            self.matrix.first_seed,
+            self.matrix.first_seed + (self.matrix.seeds - 1),
             plural(rows, "row")
         )
     }
@@ -221,7 +225,8 @@ impl Review {
     /// What a patch became, for a list: title first where it is a stage.
     pub(crate) fn fate(&self, member: &Member) -> Option<String> {
         match &member.fate {
-            Fate::Stage(stage) => self.is_unreached(*stage).then(|| "no decision of the matrix reaches it".into()),
+            Fate::Stage(stage) if self.is_unreached(*stage) => Some("no decision of the matrix reaches it".into()),
+            Fate::Stage(stage) => self.taken_back(*stage),
             Fate::SameCode => Some("same code".into()),
             Fate::NotCompiled(files) => Some(format!("not compiled here: {}", files.join(", "))),
             Fate::DoesNotApply(problem) => Some(format!("does not apply: {problem}")),
@@ -233,6 +238,29 @@ impl Review {
     fn is_unreached(&self, stage: usize) -> bool {
         let known: Vec<bool> = self.measured.cells.iter().filter_map(|cell| cell.reaches(stage)).collect();
         !known.is_empty() && !known.contains(&true)
+    }
+
+    /// What a stage changes and the whole series does not, in words.
+    fn taken_back(&self, stage: usize) -> Option<String> {
+        let mut found: Vec<String> = Vec::new();
+        for cell in &self.measured.cells {
+            if cell.identical && cell.reaches(stage) == Some(true) {
+                found.push(format!("{} (other runs)", cell.cell.name()));
+            }
+            for judged in &cell.rows {
+                let share = judged.taken_back().into_iter().find(|share| share.stage == stage);
+                found
+                    .extend(share.map(|share| {
+                        format!("{} {} {}", cell.cell.name(), judged.row.metric.name, percent(share.pct))
+                    }));
+            }
+        }
+        let more = match found.len().saturating_sub(TAKEN_BACK) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        found.truncate(TAKEN_BACK);
+        (!found.is_empty()).then(|| format!("not there with the whole series: {}{more}", found.join("; ")))
     }
 
     /// `2/3` of a stage.
