@@ -1,21 +1,27 @@
 //! The search for the largest regression and the largest gain: `fairground review --hunt MINUTES`.
 //!
-//! A *field* is a machine, as it is stated or on a draw of what is not known of it, and a built-in workload with ranges of its
-//! options. In each field CMA-ES (crate `cmaes`; the options are its coordinates, each from 0 to 1 over the logarithm of its
+//! A *field* is a machine, as it is stated or on a draw of what is not known of it, and a workload with ranges of its options. Machines are
+//! those of the matrix and some that are made up, workloads built-ins and generated programs: which ones is drawn by the schedulers' names,
+//! so that the same hunt meets the same ones. In each field CMA-ES (crate `cmaes`; the options are its coordinates, each from 0 to 1 over the logarithm of its
 //! range) looks for the options with the largest change from base to series, once to each side. Fields take turns, a
-//! generation each; after each round the half with the smaller changes leaves, down to a few.
+//! generation each; after each round the half with the smaller changes leaves, down to a few. A search that has converged begins anew
+//! elsewhere with twice the points in a generation, until it meets nothing new.
 //!
 //! The search sees two seeds and reports the smaller change of both. What it finds is a maximum over many noisy values, so it is
-//! *confirmed* on seeds that were not searched, all findings judged together. A confirmed one is *shrunk*: option by option
-//! towards the smallest value, and off its draw, as long as it stays better or worse and keeps half of its size. The smallest is
+//! *confirmed* on seeds that were not searched, all findings judged together. A confirmed one is *shrunk*: off its draw, to
+//! fewer CPUs, and option by option towards the smallest value, as long as it stays better or worse and keeps half of its size. The smallest is
 //! confirmed once more on seeds of its own; if it does not hold, the point that was found stays. Then it is saved as a machine file
 //! and a matrix of one cell.
+
+mod machines;
+mod point;
+mod programs;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cmaes::{CMAESOptions, DVector, CMAES};
@@ -26,9 +32,12 @@ use fairground_run::batch::RunReport;
 use fairground_run::executor::{Asked, Executor};
 use fairground_run::experiment::Experiment;
 use fairground_run::metrics::{main_metric, Metric};
-use fairground_run::run_config::RunConfig;
+use fairground_workload::Workload;
 use serde_json::json;
+use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
 
+use self::point::{Kind, Point, FAMILIES};
 use crate::answer::{percent, range};
 use crate::matrix::Cell;
 use crate::measure::{sides, Means, ReviewError};
@@ -50,167 +59,13 @@ const FINDINGS: usize = 5;
 const SEARCH_PART: f64 = 0.7;
 /// Draws of each machine, 0 being as it is stated.
 const DRAWS: u64 = 3;
+/// Machines that are made up, and generated programs.
+const MADE_UP: u64 = 4;
+const PROGRAMS: u64 = 3;
+/// Largest factor on the number of points in a generation.
+const MOST_POINTS: usize = 8;
 /// Largest change that counts, percent: beyond it figures differ in kind and not in size.
 const MOST_PCT: f64 = 1000.0;
-
-/// An option of a workload and its range.
-struct Dimension {
-    name: &'static str,
-    from: f64,
-    to: f64,
-    is_whole: bool,
-}
-
-/// A built-in workload whose options are searched.
-struct Family {
-    name: &'static str,
-    /// Options that stay as they are: they bound the length of a run.
-    fixed: &'static str,
-    dimensions: &'static [Dimension],
-    /// The metric; `None`: the workload's main one.
-    metric: Option<&'static str>,
-}
-
-const fn whole(name: &'static str, from: f64, to: f64) -> Dimension {
-    Dimension { name, from, to, is_whole: true }
-}
-
-const fn real(name: &'static str, from: f64, to: f64) -> Dimension {
-    Dimension { name, from, to, is_whole: false }
-}
-
-/// Ranges are what the benchmarks of the list use, from one thread to some more than CPUs of a large node.
-const FAMILIES: [Family; 9] = [
-    Family { name: "hackbench", fixed: "loops=20", dimensions: &[whole("groups", 1.0, 8.0)], metric: None },
-    Family {
-        name: "schbench",
-        fixed: "runtime=0.15",
-        dimensions: &[
-            whole("message-threads", 1.0, 6.0),
-            whole("threads", 1.0, 24.0),
-            real("cputime", 100.0, 20_000.0),
-            real("sleeptime", 100.0, 20_000.0),
-        ],
-        metric: Some("wakeup_latency_mean_us"),
-    },
-    Family {
-        name: "periodic",
-        fixed: "duration=0.3",
-        dimensions: &[whole("tasks", 1.0, 64.0), real("duty", 2.0, 95.0), real("periods", 2.0, 40.0)],
-        metric: Some("wakeup_latency_mean_us"),
-    },
-    Family {
-        name: "fork-burst",
-        fixed: "bursts=10",
-        dimensions: &[whole("children", 1.0, 64.0), real("work", 20.0, 5000.0), real("gap", 1.0, 50.0)],
-        metric: None,
-    },
-    Family {
-        name: "dbench",
-        fixed: "duration=0.05",
-        dimensions: &[whole("clients", 1.0, 64.0), real("think", 2.0, 200.0), real("hold", 0.2, 20.0)],
-        metric: None,
-    },
-    Family {
-        name: "server",
-        fixed: "duration=0.1",
-        dimensions: &[whole("connections", 1.0, 64.0), real("think", 50.0, 5000.0), real("work", 5.0, 2000.0)],
-        metric: None,
-    },
-    Family {
-        name: "oltp",
-        fixed: "duration=0.1",
-        dimensions: &[
-            whole("clients", 1.0, 48.0),
-            real("work", 5.0, 500.0),
-            real("locked", 1.0, 100.0),
-            real("flush", 5.0, 1000.0),
-        ],
-        metric: None,
-    },
-    Family {
-        name: "kbuild",
-        fixed: "files=16",
-        dimensions: &[whole("jobs", 1.0, 32.0), real("compile", 0.5, 10.0), real("link", 0.5, 10.0)],
-        metric: None,
-    },
-    Family {
-        name: "shell8",
-        fixed: "duration=0.2",
-        dimensions: &[whole("scripts", 1.0, 24.0), real("program", 50.0, 3000.0)],
-        metric: None,
-    },
-];
-
-/// A point of a field: what is run.
-#[derive(Clone, Debug, PartialEq)]
-struct Point {
-    machine: String,
-    draw: u64,
-    family: usize,
-    values: Vec<f64>,
-}
-
-impl Point {
-    /// The options at coordinates, each taken into 0 to 1.
-    fn at(machine: &str, draw: u64, family: usize, coordinates: &[f64]) -> Point {
-        let value = |(dimension, x): (&Dimension, &f64)| {
-            let x = x.clamp(0.0, 1.0);
-            let value = (dimension.from.ln() + x * (dimension.to.ln() - dimension.from.ln())).exp();
-            rounded(dimension, value)
-        };
-        let values = FAMILIES[family].dimensions.iter().zip(coordinates).map(value).collect();
-        Point { machine: machine.into(), draw, family, values }
-    }
-
-    fn workload(&self) -> String {
-        let family = &FAMILIES[self.family];
-        let options = family.dimensions.iter().zip(&self.values).map(|(d, value)| format!("{}={value}", d.name));
-        let options: Vec<String> = std::iter::once(family.fixed.to_owned()).chain(options).collect();
-        format!("{}:{}", family.name, options.join(","))
-    }
-
-    fn cell(&self) -> Cell {
-        let options = if self.draw == 0 { Vec::new() } else { vec!["--draw".into(), self.draw.to_string()] };
-        Cell {
-            machine: self.machine.clone(),
-            workload: self.workload(),
-            config: RunConfig { draw: self.draw, ..RunConfig::default() },
-            options,
-            metrics: None,
-        }
-    }
-
-    /// Smaller points, the boldest first.
-    fn smaller(&self) -> Vec<Point> {
-        let mut points = Vec::new();
-        if self.draw != 0 {
-            points.push(Point { draw: 0, ..self.clone() });
-        }
-        for (at, dimension) in FAMILIES[self.family].dimensions.iter().enumerate() {
-            for part in [0.0, 0.5, 0.75] {
-                let value = rounded(dimension, dimension.from + (self.values[at] - dimension.from) * part);
-                if value < self.values[at] {
-                    let mut smaller = self.clone();
-                    smaller.values[at] = value;
-                    points.push(smaller);
-                }
-            }
-        }
-        points
-    }
-}
-
-/// Three significant digits, or a whole number.
-fn rounded(dimension: &Dimension, value: f64) -> f64 {
-    if dimension.is_whole {
-        return value.round().clamp(dimension.from, dimension.to);
-    }
-    let step = 10f64.powi(value.abs().log10().floor() as i32 - 2);
-    // Divided, so that 0.3 is written as such.
-    let value = (value / step).round() / (1.0 / step).round().max(1.0) * if step > 1.0 { step } else { 1.0 };
-    value.clamp(dimension.from, dimension.to)
-}
 
 /// The values of a metric for base and series.
 struct Measured {
@@ -222,10 +77,12 @@ struct Measured {
 /// What was found and confirmed.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What the search found.
-    pub found: Cell,
-    /// The smallest cell that still shows it.
-    pub smallest: Cell,
+    /// What the search found, in one line.
+    pub found: String,
+    /// The smallest cell that still shows it, in one line.
+    pub smallest: String,
+    /// That cell.
+    pub cell: Cell,
     /// The metric.
     pub metric: String,
     /// The smaller change of the seeds that were searched, percent, positive = better.
@@ -254,8 +111,10 @@ pub struct Hunt {
     pub fields: usize,
     /// Regressions first, then gains; the largest change of each first.
     pub findings: Vec<Finding>,
-    /// Cells in which a run failed, with its message.
-    pub failures: Vec<(Cell, String)>,
+    /// Cells in which a run failed, in one line each, with its message.
+    pub failures: Vec<(String, String)>,
+    /// Machines and programs of the cells, until they are saved.
+    files: Arc<TempDir>,
 }
 
 type Objective<'a> = Box<dyn FnMut(&DVector<f64>) -> f64 + Send + 'a>;
@@ -265,12 +124,18 @@ struct Field<'a> {
     ground: &'a Ground<'a>,
     machine: String,
     draw: u64,
-    family: usize,
+    kind: Kind,
     /// -1: a regression is looked for; 1: a gain.
     side: f64,
+    /// Of its first search; the further ones follow from it.
+    seed: u64,
     /// Change of the best point so far, percent, and the point.
     best: Option<(f64, Point)>,
     search: CMAES<Objective<'a>>,
+    /// Searches that have converged.
+    converged: usize,
+    /// Points that the search was the first to meet since it began.
+    new: Arc<AtomicUsize>,
     is_done: bool,
 }
 
@@ -280,16 +145,24 @@ struct Ground<'a> {
     means: &'a Means<'a>,
     /// Smaller change of the searched seeds, percent, by cell; `None` where it has none.
     known: Mutex<BTreeMap<String, Option<f64>>>,
-    failures: Mutex<Vec<(Cell, String)>>,
+    failures: Mutex<Vec<(String, String)>>,
+    /// Machines and programs that are no presets and built-ins.
+    files: Arc<TempDir>,
 }
 
-impl Ground<'_> {
+impl<'a> Ground<'a> {
+    fn new(scheds: [String; 2], means: &'a Means<'a>) -> Result<Ground<'a>, ReviewError> {
+        let failed = |e: std::io::Error| ReviewError::File(format!("cannot make a temporary directory: {e}"));
+        let files = Arc::new(TempDir::with_prefix("fairground-hunt-").map_err(failed)?);
+        Ok(Ground { scheds, means, known: Mutex::default(), failures: Mutex::default(), files })
+    }
+
     /// Runs base and series at a point.
     fn run(&self, point: &Point, seeds: &[u64], jobs: usize) -> Result<Option<Measured>, ReviewError> {
-        let cell = point.cell();
+        let cell = self.cell(point)?;
         let scheds = [self.scheds[0].as_str(), self.scheds[1].as_str()];
         let experiments = sides(&cell, &scheds, cell.config, &self.means.workers)?.experiments;
-        let metric = metric(&experiments[0], FAMILIES[point.family].metric);
+        let metric = metric(&experiments[0], point.kind.family().metric);
         let mut executor = Executor::default();
         let asked: Vec<Asked> = experiments.iter().map(|experiment| executor.ask(experiment, 0, seeds)).collect();
         let outcomes = executor.carry_out(self.means.store, jobs, self.means.stop, &|_| ())?;
@@ -297,7 +170,7 @@ impl Ground<'_> {
         if let Some(message) = columns.iter().flatten().find_map(|run| run.as_ref().err()) {
             let mut failures = self.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if failures.iter().all(|(_, known)| known != message) {
-                failures.push((cell, message.clone()));
+                failures.push((point.name(), message.clone()));
             }
             return Ok(None);
         }
@@ -311,14 +184,19 @@ impl Ground<'_> {
         Ok((base.len() == seeds.len()).then_some(Measured { metric, base, test }))
     }
 
+    fn cell(&self, point: &Point) -> Result<Cell, ReviewError> {
+        point.cell(self.files.path()).map_err(ReviewError::File)
+    }
+
     /// The smaller change of the searched seeds, 0 where they do not agree in sign, where a run failed, and where the change is not
-    /// of interest.
-    fn search(&self, point: &Point) -> f64 {
-        let name = point.cell().name();
+    /// of interest. `new` is counted up if the point was not known.
+    fn search(&self, point: &Point, new: &AtomicUsize) -> f64 {
+        let name = point.name();
         let known = |ground: &Self| ground.known.lock().ok().and_then(|known| known.get(&name).copied());
         if let Some(known) = known(self) {
             return known.unwrap_or(0.0);
         }
+        new.fetch_add(1, Ordering::Relaxed);
         let found = match self.run(point, &SEARCHED, 1) {
             Ok(Some(measured)) => smaller_pct(&measured),
             _ => None,
@@ -356,14 +234,13 @@ fn smaller_pct(measured: &Measured) -> Option<f64> {
 pub fn hunt(stages: &Stages, machines: &[&str], time: Duration, means: &Means) -> Result<Hunt, ReviewError> {
     let begin = Instant::now();
     let scheds = [&stages.stages[0].sched, &stages.stages[stages.stages.len() - 1].sched].map(String::clone);
-    let ground = Ground { scheds, means, known: Mutex::default(), failures: Mutex::default() };
+    let ground = Ground::new(scheds, means)?;
     // A machine that cannot be run at all is an error before anything is searched.
     for machine in machines {
-        let point = Point::at(machine, 0, 0, &[0.0]);
-        let cell = point.cell();
+        let cell = ground.cell(&Point::at(machine, 0, Kind::Builtin(0), &[0.0]))?;
         sides(&cell, &[&ground.scheds[0], &ground.scheds[1]], cell.config, &means.workers)?;
     }
-    let mut fields = fields(&ground, machines);
+    let mut fields = fields(&ground, machines)?;
     let all = fields.len();
     let is_over = |part: f64| begin.elapsed() >= time.mul_f64(part) || means.stop.load(Ordering::Relaxed);
     search(&mut fields, means.jobs, &|| is_over(SEARCH_PART));
@@ -375,43 +252,75 @@ pub fn hunt(stages: &Stages, machines: &[&str], time: Duration, means: &Means) -
         shrink(&ground, finding, &|| is_over(1.0))?;
     }
     drop(fields);
+    let files = ground.files.clone();
     let points = ground.known.lock().map_or(0, |known| known.len());
     let failures = ground.failures.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let findings = findings.into_iter().map(|(_, finding)| finding).collect();
-    Ok(Hunt { points, fields: all, findings, failures })
+    Ok(Hunt { points, fields: all, findings, failures, files })
 }
 
-fn fields<'a>(ground: &'a Ground<'a>, machines: &[&str]) -> Vec<Field<'a>> {
+fn fields<'a>(ground: &'a Ground<'a>, machines: &[&str]) -> Result<Vec<Field<'a>>, ReviewError> {
+    let number = |n: u64| xxh3_64(format!("{} {} {n}", ground.scheds[0], ground.scheds[1]).as_bytes()) % 1_000_000;
+    let made_up = (0..MADE_UP).map(|n| machines::make_up(number(n), ground.files.path()));
+    let made_up: Vec<String> = made_up.collect::<Result<_, _>>().map_err(ReviewError::File)?;
+    let kinds: Vec<Kind> =
+        (0..FAMILIES.len()).map(Kind::Builtin).chain((0..PROGRAMS).map(|n| Kind::Program(number(n)))).collect();
+    let stated = machines.iter().map(|name| (*name).to_owned()).chain(made_up).map(|machine| (0, machine));
+    let drawn = (1..DRAWS).flat_map(|draw| machines.iter().map(move |name| (draw, (*name).to_owned())));
     let mut fields = Vec::new();
-    for draw in 0..DRAWS {
-        for machine in machines {
-            for (family, searched) in FAMILIES.iter().enumerate() {
-                for side in [-1.0, 1.0] {
-                    let seed = fields.len() as u64 + 1;
-                    let machine = machine.to_string();
-                    let options = CMAESOptions::new(vec![0.5; searched.dimensions.len()], 0.3).seed(seed);
-                    // Its parameters are valid for any number of dimensions from 1 on.
-                    let Ok(search) = options.build(objective(ground, machine.clone(), draw, family, side)) else {
-                        continue;
-                    };
-                    fields.push(Field { ground, machine, draw, family, side, best: None, search, is_done: false });
-                }
+    for (draw, machine) in stated.chain(drawn) {
+        for kind in &kinds {
+            for side in [-1.0, 1.0] {
+                let new = Arc::new(AtomicUsize::new(0));
+                let seed = fields.len() as u64 + 1;
+                let Some(search) = begin(ground, (&machine, draw, *kind), side, seed, 0, &new) else { continue };
+                let (machine, kind) = (machine.clone(), *kind);
+                fields.push(Field {
+                    ground,
+                    machine,
+                    draw,
+                    kind,
+                    side,
+                    seed,
+                    best: None,
+                    search,
+                    converged: 0,
+                    new,
+                    is_done: false,
+                });
             }
         }
     }
-    fields
+    Ok(fields)
 }
 
-/// What CMA-ES minimizes: the change to the other side, and how far coordinates are outside of their ranges.
-fn objective<'a>(ground: &'a Ground, machine: String, draw: u64, family: usize, side: f64) -> Objective<'a> {
-    Box::new(move |coordinates| {
+/// A search of a field: the first from the middle, each further one from a point that is drawn, with twice the points in a generation.
+fn begin<'a>(
+    ground: &'a Ground<'a>,
+    (machine, draw, kind): (&str, u64, Kind),
+    side: f64,
+    seed: u64,
+    converged: usize,
+    new: &Arc<AtomicUsize>,
+) -> Option<CMAES<Objective<'a>>> {
+    let dimensions = kind.family().dimensions.len();
+    let drawn = |n: usize| xxh3_64(format!("{seed} {converged} {n}").as_bytes()) as f64 / u64::MAX as f64;
+    let begin: Vec<f64> = (0..dimensions).map(|n| if converged == 0 { 0.5 } else { drawn(n) }).collect();
+    let options = CMAESOptions::new(begin, 0.3).seed(seed + 1_000_000 * converged as u64);
+    let points = options.population_size * (1 << converged).min(MOST_POINTS);
+    let machine = machine.to_owned();
+    let new = new.clone();
+    // What is minimized: the change to the other side, and how far coordinates are outside of their ranges.
+    let objective: Objective = Box::new(move |coordinates| {
         let outside: f64 = coordinates.iter().map(|x| (x - x.clamp(0.0, 1.0)).abs()).sum();
-        let point = Point::at(&machine, draw, family, coordinates.as_slice());
-        -side * ground.search(&point) + outside
-    })
+        let point = Point::at(&machine, draw, kind, coordinates.as_slice());
+        -side * ground.search(&point, &new) + outside
+    });
+    // Its parameters are valid for any number of dimensions from 1 on.
+    options.population_size(points).build(objective).ok()
 }
 
-/// Rounds until the time is over or all searches have ended by themselves, which they do when they have converged.
+/// Rounds until the time is over or no search meets anything new.
 fn search(fields: &mut Vec<Field>, jobs: usize, is_over: &(dyn Fn() -> bool + Sync)) {
     while !is_over() && fields.iter().any(|field| !field.is_done) {
         round(fields, jobs, is_over);
@@ -437,14 +346,24 @@ fn round(fields: &mut [Field], jobs: usize, is_over: &(dyn Fn() -> bool + Sync))
 
 /// One generation of a field's search.
 fn generation(field: &mut Field) {
-    field.is_done |= field.search.next().is_some();
-    let Some(best) = field.search.overall_best_individual() else { return };
-    let point = Point::at(&field.machine, field.draw, field.family, best.point.as_slice());
-    // Its value has how far the coordinates are outside; the change of the point itself is known.
-    let pct = field.ground.search(&point);
-    let size = field.best.as_ref().map_or(0.0, |(pct, _)| pct * field.side);
-    if pct * field.side > size {
-        field.best = Some((pct, point));
+    let has_converged = field.search.next().is_some();
+    if let Some(best) = field.search.overall_best_individual() {
+        let point = Point::at(&field.machine, field.draw, field.kind, best.point.as_slice());
+        // Its value has how far the coordinates are outside; the change of the point itself is known.
+        let pct = field.ground.search(&point, &field.new);
+        let size = field.best.as_ref().map_or(0.0, |(pct, _)| pct * field.side);
+        if pct * field.side > size {
+            field.best = Some((pct, point));
+        }
+    }
+    if has_converged {
+        field.converged += 1;
+        let is_exhausted = field.new.swap(0, Ordering::Relaxed) == 0;
+        let place = (field.machine.as_str(), field.draw, field.kind);
+        match begin(field.ground, place, field.side, field.seed, field.converged, &field.new) {
+            Some(search) if !is_exhausted => field.search = search,
+            _ => field.is_done = true,
+        }
     }
 }
 
@@ -470,25 +389,26 @@ fn confirm(ground: &Ground, fields: &[Field]) -> Result<Vec<(Point, Finding)>, R
         let mut best: Vec<&(f64, Point)> =
             fields.iter().filter(|field| field.side == side).filter_map(|field| field.best.as_ref()).collect();
         best.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
-        let mut taken: Vec<(&str, usize)> = Vec::new();
+        let mut taken: Vec<(&str, Kind)> = Vec::new();
         for (pct, point) in best {
-            let field = (point.machine.as_str(), point.family);
+            let field = (point.machine.as_str(), point.kind);
             if taken.len() == FINDINGS || taken.contains(&field) {
                 continue;
             }
             taken.push(field);
             let Some(measured) = ground.run(point, &seeds, ground.means.jobs)? else { continue };
-            findings.push((point.clone(), finding(point, *pct, &measured)));
+            findings.push((point.clone(), finding(point, ground.cell(point)?, *pct, &measured)));
         }
     }
     judge(findings.iter_mut().map(|(_, finding)| &mut finding.confirmed));
     Ok(findings)
 }
 
-fn finding(point: &Point, searched_pct: f64, measured: &Measured) -> Finding {
+fn finding(point: &Point, cell: Cell, searched_pct: f64, measured: &Measured) -> Finding {
     Finding {
-        found: point.cell(),
-        smallest: point.cell(),
+        found: point.name(),
+        smallest: point.name(),
+        cell,
         metric: measured.metric.name.clone(),
         searched_pct,
         confirmed: Change::new(&measured.base, &measured.test, &Terms::of_metric(&measured.metric)),
@@ -511,26 +431,29 @@ fn shrink(
         Ok(Some(change).filter(|change| change.verdict == wanted.verdict && is_large))
     };
     let seeds: Vec<u64> = SHRUNK.collect();
-    let smallest = descend(point, &mut |smaller| Ok(holds(smaller, &seeds)?.is_some()), is_over)?;
+    let smaller = |point: &Point| point.smaller(ground.files.path());
+    let smallest = descend(point, &smaller, &mut |smaller| Ok(holds(smaller, &seeds)?.is_some()), is_over)?;
     if smallest != *point {
         let seeds: Vec<u64> = REPEATED.collect();
         if let Some(change) = holds(&smallest, &seeds)? {
-            (finding.smallest, finding.shrunk) = (smallest.cell(), Some(change));
+            (finding.smallest, finding.cell) = (smallest.name(), ground.cell(&smallest)?);
+            finding.shrunk = Some(change);
             *point = smallest;
         }
     }
     Ok(())
 }
 
-/// The last of ever smaller points, option by option, each of which `holds`.
+/// The last of ever smaller points each of which `holds`.
 fn descend(
     point: &Point,
+    smaller: &dyn Fn(&Point) -> Vec<Point>,
     holds: &mut dyn FnMut(&Point) -> Result<bool, ReviewError>,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Point, ReviewError> {
     let mut point = point.clone();
     'smaller: loop {
-        for smaller in point.smaller() {
+        for smaller in smaller(&point) {
             if is_over() {
                 return Ok(point);
             }
@@ -559,40 +482,38 @@ impl Hunt {
             let word = if finding.searched_pct < 0.0 { "regression" } else { "gain" };
             let holds = if finding.is_confirmed() { "confirmed" } else { "not confirmed" };
             out += &format!("\n{number}. {word}, {holds}: {}\n", finding.metric);
-            out += &format!("   {}\n", finding.found.name());
+            out += &format!("   {}\n", finding.found);
             out += &format!(
                 "   searched {}, on other seeds {}",
                 percent(Some(finding.searched_pct)),
                 words(&finding.confirmed)
             );
             if let Some(shrunk) = &finding.shrunk {
-                out += &format!("\n   smallest: {}\n   {}", finding.smallest.name(), words(shrunk));
+                out += &format!("\n   smallest: {}\n   {}", finding.smallest, words(shrunk));
             }
             out += "\n";
         }
         for (cell, message) in &self.failures {
-            out += &format!("\nfailed: {}: {message}\n", cell.name());
+            out += &format!("\nfailed: {cell}: {message}\n");
         }
         out
     }
 
     /// The hunt in the documented schema.
     pub fn json(&self, stages: &Stages) -> String {
-        let cell = |cell: &Cell| json!({ "machine": cell.machine, "workload": cell.workload, "options": cell.options });
         let change = |change: &Change| json!({ "improvement_pct": change.improvement_pct, "ci95": change.ci95, "p_adjusted": change.p_adjusted, "verdict": change.verdict });
         let findings = self.findings.iter().map(|finding| {
             json!({
                 "metric": finding.metric,
                 "confirmed": finding.is_confirmed(),
-                "found": cell(&finding.found),
+                "found": finding.found,
                 "searched_pct": finding.searched_pct,
                 "on_other_seeds": change(&finding.confirmed),
-                "smallest": cell(&finding.smallest),
+                "smallest": finding.smallest,
                 "smallest_change": finding.shrunk.as_ref().map(change),
             })
         });
-        let failures =
-            self.failures.iter().map(|(failed, message)| json!({ "cell": cell(failed), "message": message }));
+        let failures = self.failures.iter().map(|(failed, message)| json!({ "cell": failed, "message": message }));
         let document = json!({
             "schema": "fairground-hunt-1",
             "stages": stages.stages,
@@ -604,7 +525,8 @@ impl Hunt {
         format!("{document:#}\n")
     }
 
-    /// Saves each confirmed finding as a machine file and a matrix of one cell. Returns the matrices' paths.
+    /// Saves each confirmed finding as a machine file, a matrix of one cell, and the program if it is a generated one. Returns the matrices'
+    /// paths.
     ///
     /// # Errors
     /// If a file cannot be written; the message names it.
@@ -612,7 +534,12 @@ impl Hunt {
         fs::create_dir_all(dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
         let mut saved = Vec::new();
         for (number, finding) in (1..).zip(&self.findings).filter(|(_, finding)| finding.is_confirmed()) {
-            let Cell { machine, workload, config, .. } = &finding.smallest;
+            let Cell { machine, workload, config, .. } = &finding.cell;
+            let program = self.program(workload).map(|(text, options)| {
+                let path = dir.join(format!("hunt-{number}.workload.json"));
+                (format!("{}{options}", path.display()), path, text)
+            });
+            let workload = program.as_ref().map_or(workload, |(typed, ..)| typed);
             let machine_file = dir.join(format!("hunt-{number}.machine.toml"));
             let machine = Machine::find(machine).map_err(|e| e.to_string())?;
             let settings =
@@ -626,12 +553,21 @@ impl Hunt {
                 finding.metric
             );
             let matrix_file = dir.join(format!("hunt-{number}.toml"));
-            for (path, text) in [(&machine_file, machine.to_toml()), (&matrix_file, matrix)] {
-                fs::write(path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+            let program = program.map(|(_, path, text)| (path, text));
+            let files = [(machine_file, machine.to_toml()), (matrix_file.clone(), matrix)];
+            for (path, text) in files.into_iter().chain(program) {
+                fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
             }
             saved.push(matrix_file.display().to_string());
         }
         Ok(saved)
+    }
+
+    /// The text of a generated program and the options behind the name of its file; `None` of a built-in.
+    fn program(&self, workload: &str) -> Option<(String, String)> {
+        let path = Workload::file(workload).filter(|path| path.starts_with(self.files.path()))?;
+        let options = workload.strip_prefix(&*path.to_string_lossy()).unwrap_or_default().to_owned();
+        Some((fs::read_to_string(path).ok()?, options))
     }
 }
 
@@ -643,55 +579,65 @@ fn words(change: &Change) -> String {
 mod tests {
     use fairground_run::experiment::Stop;
     use fairground_run::worker::Workers;
-    use fairground_workload::Workload;
 
     use super::*;
+
+    const FORK_BURST: Kind = Kind::Builtin(3);
 
     #[test]
     fn all_corners_of_all_families_are_workloads() {
         let machine = Machine::find("rpi5").unwrap();
-        for (family, searched) in FAMILIES.iter().enumerate() {
+        let files = tempfile::tempdir().unwrap();
+        let kinds = (0..FAMILIES.len()).map(Kind::Builtin).chain((0..40).map(Kind::Program));
+        for kind in kinds {
+            let dimensions = kind.family().dimensions;
             for corner in [0.0, 0.37, 1.0, 7.0] {
-                let point = Point::at("rpi5", 0, family, &vec![corner; searched.dimensions.len()]);
-                let (_, warnings) = Workload::find(&point.workload(), &machine).unwrap();
-                assert!(warnings.is_empty(), "{}", point.workload());
-                for (dimension, value) in searched.dimensions.iter().zip(&point.values) {
+                let point = Point::at("rpi5", 0, kind, &vec![corner; dimensions.len()]);
+                let cell = point.cell(files.path()).unwrap();
+                let (_, warnings) =
+                    Workload::find(&cell.workload, &machine).unwrap_or_else(|e| panic!("{}: {e}", point.workload()));
+                assert!(warnings.is_empty(), "{}: {warnings:?}", point.workload());
+                for (dimension, value) in dimensions.iter().zip(&point.values) {
                     assert!((dimension.from..=dimension.to).contains(value), "{}", point.workload());
                 }
-                assert!(point.smaller().iter().all(|smaller| *smaller != point));
+                assert!(point.smaller(files.path()).iter().all(|smaller| *smaller != point));
             }
         }
-        assert_eq!(Point::at("m", 0, 3, &[0.5, 0.0, 1.0]).workload(), "fork-burst:bursts=10,children=8,work=20,gap=50");
+        let point = Point::at("m", 0, FORK_BURST, &[0.5, 0.0, 1.0]);
+        assert_eq!(point.workload(), "fork-burst:bursts=10,children=8,work=20,gap=50");
     }
 
     #[test]
     fn a_point_is_shrunk_as_long_as_it_holds() {
-        let point = Point::at("rpi5", 2, 3, &[1.0, 1.0, 1.0]);
-        let needs = |point: &Point| Ok(point.values[0] >= 30.0);
-        let smallest = descend(&point, &mut |point| needs(point), &|| false).unwrap();
+        let files = tempfile::tempdir().unwrap();
+        let smaller = |point: &Point| point.smaller(files.path());
+        let point = Point::at("hikey960", 2, FORK_BURST, &[1.0, 1.0, 1.0]);
+        let cpus = |point: &Point| Machine::find(&point.machine).unwrap().nr_cpus();
+        let needs = |point: &Point| Ok(point.values[0] >= 30.0 && cpus(point) >= 3);
+        let smallest = descend(&point, &smaller, &mut |point| needs(point), &|| false).unwrap();
         assert_eq!((smallest.draw, &smallest.values[1..]), (0, [20.0, 1.0].as_slice()));
         assert!((30.0..40.0).contains(&smallest.values[0]), "{smallest:?}");
-        assert_eq!(descend(&point, &mut |point| needs(point), &|| true).unwrap(), point);
+        assert_eq!(cpus(&smallest), 3, "{smallest:?}");
+        assert_eq!(descend(&point, &smaller, &mut |point| needs(point), &|| true).unwrap(), point);
     }
 
-    /// No point has a change: every search converges at once, long before the time is over.
+    /// No point has a change: every search converges at once, again and again, and then has met all there is.
     #[test]
-    fn a_hunt_ends_when_all_searches_have_converged() {
+    fn a_hunt_ends_when_no_search_meets_anything_new() {
         let stop = Stop::default();
         let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
-        let hackbench = FAMILIES.iter().position(|family| family.name == "hackbench").unwrap();
+        let hackbench = Kind::Builtin(FAMILIES.iter().position(|family| family.name == "hackbench").unwrap());
         let point = |groups: u32| Point { values: vec![groups.into()], ..Point::at("rpi5", 0, hackbench, &[0.0]) };
-        let known = (1..=8).map(|groups| (point(groups).cell().name(), None)).collect();
+        // Two of its points are new.
+        let known = (3..=8).map(|groups| (point(groups).name(), None)).collect();
         let scheds = ["fair:v5.9", "fair:v5.9"].map(str::to_owned);
-        let ground = Ground { scheds, means: &means, known: Mutex::new(known), failures: Mutex::default() };
-        let mut fields = fields(&ground, &["rpi5"]);
-        fields.retain(|field| field.draw == 0 && field.family == hackbench);
+        let ground = Ground { known: Mutex::new(known), ..Ground::new(scheds, &means).unwrap() };
+        let mut fields = fields(&ground, &["rpi5"]).unwrap();
+        fields.retain(|field| field.machine == "rpi5" && field.draw == 0 && field.kind == hackbench);
         search(&mut fields, 2, &|| false);
         assert!(fields.iter().all(|field| field.is_done && field.best.is_none()));
-        assert!(
-            ground.failures.lock().unwrap().is_empty() && ground.known.lock().unwrap().len() == 8,
-            "nothing was run"
-        );
+        assert!(fields.iter().any(|field| field.converged > 1), "who met something new begins anew");
+        assert!(ground.failures.lock().unwrap().is_empty() && ground.known.lock().unwrap().len() == 8);
     }
 
     /// On hikey960 `asym-prev-first` makes the wakeups of pairs cheaper, and nothing else differs.
@@ -701,17 +647,19 @@ mod tests {
         let stop = Stop::default();
         let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
         let scheds = [stages.stages[0].sched.clone(), stages.stages[2].sched.clone()];
-        let ground = Ground { scheds, means: &means, known: Mutex::default(), failures: Mutex::default() };
-        let mut fields = fields(&ground, &["hikey960"]);
+        let ground = Ground::new(scheds, &means).unwrap();
+        let mut fields = fields(&ground, &["hikey960"]).unwrap();
         // One generation of three families: the time that a hunt has is no part of what is tested.
-        fields
-            .retain(|field| field.draw == 0 && ["server", "oltp", "hackbench"].contains(&FAMILIES[field.family].name));
+        let families = ["server", "oltp", "hackbench"];
+        fields.retain(|field| {
+            field.machine == "hikey960" && field.draw == 0 && families.contains(&field.kind.family().name)
+        });
         round(&mut fields, 2, &|| false);
         assert!(ground.known.lock().unwrap().len() > 10);
         for (pct, point) in fields.iter().filter_map(|field| field.best.as_ref()) {
             assert_eq!(
                 *pct,
-                ground.search(point),
+                ground.search(point, &AtomicUsize::new(0)),
                 "{}: the change of the point, not of coordinates outside",
                 point.workload()
             );
@@ -723,7 +671,8 @@ mod tests {
         shrink(&ground, found, &|| false).unwrap();
         assert!(found.0 != before && found.1.shrunk.unwrap().verdict == Verdict::Better);
         let dir = tempfile::tempdir().unwrap();
-        let hunt = Hunt { points: 1, fields: 1, findings: vec![found.1.clone()], failures: Vec::new() };
+        let files = ground.files.clone();
+        let hunt = Hunt { points: 1, fields: 1, findings: vec![found.1.clone()], failures: Vec::new(), files };
         let saved = hunt.save(dir.path()).unwrap();
         let matrix = crate::matrix::Matrix::load(Path::new(&saved[0])).unwrap();
         let again = crate::measure::measure(&stages, &matrix, None, &means).unwrap();
