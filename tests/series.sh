@@ -8,10 +8,12 @@
 # wakeup     1 a comment; 2 an idle previous CPU is not preferred; 3 nor is the recently used one
 # balance    1 a file that is not compiled; 2 no newly idle balancing; 3 a breath after each task that is looked at (loop_break = 1)
 # energy     1 tasks fit up to all of a CPU; 2 a comment; 3 no energy-aware wakeups
-# planted    1 and 3 test what is never so; 2 on hikey960, whose small CPUs have capacity 462, those stack; 4 a local is named otherwise
+# planted    1 and 3 test what is never so; 2 a regression on hikey960 alone, where capacities differ and four CPUs share a cache: an idle
+#            previous CPU is not preferred; 4 a local is named otherwise
 # nothing    1 to 3 comments and blanks
 # broken     1 does not compile; 2 mends it; 3 loops for ever in the balancer of machines with several nodes
 set -euo pipefail
+source "$(dirname "$0")/edits.sh"
 [ $# = 2 ] || { echo "usage: tests/series.sh TREE DIR" >&2; exit 2; }
 tree=$(realpath "$1") dir=$(realpath -m "$2")
 [ -e "$tree/kernel/sched/fair.c" ] || { echo "series: $1 is not a kernel tree" >&2; exit 2; }
@@ -22,30 +24,9 @@ mkdir -p "$dir"
 (cd "$tree" && tar -cf - --exclude='./.git' --exclude='./drivers/*.[ch]' --exclude='./sound/*.[ch]' --exclude='./fs/*.[ch]' --exclude='./net/*.[ch]' \
 	--exclude='./arch/*.[chS]' --exclude='./Documentation/*/*' --exclude='./tools/testing/*' .) | tar -xf - -C "$dir"
 cd "$dir"
-export GIT_AUTHOR_NAME=Reviewer GIT_AUTHOR_EMAIL=reviewer@example.org GIT_COMMITTER_NAME=Reviewer GIT_COMMITTER_EMAIL=reviewer@example.org
-export GIT_AUTHOR_DATE='2024-01-01T00:00:00Z' GIT_COMMITTER_DATE='2024-01-01T00:00:00Z'
 git init -q -b base .
 git add -f -A .
 git commit -qm base
-
-fair=kernel/sched/fair.c
-
-# edit FILE COMMAND: sed, which must change something.
-edit() {
-	cp "$1" "$1.before"
-	sed -i "$2" "$1"
-	! cmp -s "$1" "$1.before" || { echo "series: nothing in $1 matches $2" >&2; exit 1; }
-	rm "$1.before"
-}
-# patch TITLE: commits what was edited.
-patch() {
-	git commit -qam "sched/fair: $1" -m "Made by tests/series.sh."
-}
-# first FUNCTION TEXT: puts a line at the begin of a function's body.
-first() { edit $fair "/^\([a-z].*[ *]\)\?$1([^;]*\$/,/^{/s/^{/{\n\t$2/"; }
-comment() { first "$1" "\/* $2 *\/"; }
-
-branch() { git checkout -qf base && git checkout -qb "$1"; }
 
 branch wakeup
 comment select_idle_sibling 'The order of the candidates matters.'
@@ -74,8 +55,8 @@ patch 'do not ask for energy in wakeups'
 branch planted
 first wake_wide 'if (!p)\n\t\treturn 0;'
 patch 'test what is never so in wake_wide'
-first select_idle_sibling 'if (arch_scale_cpu_capacity(target) == 462)\n\t\treturn target;'
-patch 'do not search from CPUs of capacity 462'
+edit $fair 's/^\tif (prev != target \&\& cpus_share_cache(prev, target) \&\&$/\tif (!(sched_asym_cpucap_active() \&\& per_cpu(sd_llc_size, target) == 4) \&\&\n\t    prev != target \&\& cpus_share_cache(prev, target) \&\&/'
+patch 'do not prefer an idle previous CPU in pairs of small caches'
 first find_energy_efficient_cpu 'if (prev_cpu < 0)\n\t\treturn -1;'
 patch 'test what is never so in find_energy_efficient_cpu'
 edit $fair '/^static int wake_wide(/,/^}/s/\bslave\b/follower/g'
