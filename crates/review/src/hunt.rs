@@ -37,6 +37,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
+pub use self::point::Named;
 use self::point::{Kind, Point, FAMILIES};
 use crate::answer::{percent, range};
 use crate::matrix::Cell;
@@ -77,11 +78,11 @@ struct Measured {
 /// What was found and confirmed.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What the search found, in one line.
-    pub found: String,
-    /// The smallest cell that still shows it, in one line.
-    pub smallest: String,
-    /// That cell.
+    /// What the search found.
+    pub found: Named,
+    /// The smallest cell that still shows it.
+    pub smallest: Named,
+    /// The smallest cell as it is run.
     pub cell: Cell,
     /// The metric.
     pub metric: String,
@@ -111,8 +112,8 @@ pub struct Hunt {
     pub fields: usize,
     /// Regressions first, then gains; the largest change of each first.
     pub findings: Vec<Finding>,
-    /// Cells in which a run failed, in one line each, with its message.
-    pub failures: Vec<(String, String)>,
+    /// Cells in which a run failed, with its message.
+    pub failures: Vec<(Named, String)>,
     /// Machines and programs of the cells, until they are saved.
     files: Arc<TempDir>,
 }
@@ -145,7 +146,7 @@ struct Ground<'a> {
     means: &'a Means<'a>,
     /// Smaller change of the searched seeds, percent, by cell; `None` where it has none.
     known: Mutex<BTreeMap<String, Option<f64>>>,
-    failures: Mutex<Vec<(String, String)>>,
+    failures: Mutex<Vec<(Named, String)>>,
     /// Machines and programs that are no presets and built-ins.
     files: Arc<TempDir>,
 }
@@ -170,7 +171,7 @@ impl<'a> Ground<'a> {
         if let Some(message) = columns.iter().flatten().find_map(|run| run.as_ref().err()) {
             let mut failures = self.failures.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if failures.iter().all(|(_, known)| known != message) {
-                failures.push((point.name(), message.clone()));
+                failures.push((point.named(), message.clone()));
             }
             return Ok(None);
         }
@@ -191,7 +192,7 @@ impl<'a> Ground<'a> {
     /// The smaller change of the searched seeds, 0 where they do not agree in sign, where a run failed, and where the change is not
     /// of interest. `new` is counted up if the point was not known.
     fn search(&self, point: &Point, new: &AtomicUsize) -> f64 {
-        let name = point.name();
+        let name = point.named().name();
         let known = |ground: &Self| ground.known.lock().ok().and_then(|known| known.get(&name).copied());
         if let Some(known) = known(self) {
             return known.unwrap_or(0.0);
@@ -406,8 +407,8 @@ fn confirm(ground: &Ground, fields: &[Field]) -> Result<Vec<(Point, Finding)>, R
 
 fn finding(point: &Point, cell: Cell, searched_pct: f64, measured: &Measured) -> Finding {
     Finding {
-        found: point.name(),
-        smallest: point.name(),
+        found: point.named(),
+        smallest: point.named(),
         cell,
         metric: measured.metric.name.clone(),
         searched_pct,
@@ -436,7 +437,7 @@ fn shrink(
     if smallest != *point {
         let seeds: Vec<u64> = REPEATED.collect();
         if let Some(change) = holds(&smallest, &seeds)? {
-            (finding.smallest, finding.cell) = (smallest.name(), ground.cell(&smallest)?);
+            (finding.smallest, finding.cell) = (smallest.named(), ground.cell(&smallest)?);
             finding.shrunk = Some(change);
             *point = smallest;
         }
@@ -482,19 +483,19 @@ impl Hunt {
             let word = if finding.searched_pct < 0.0 { "regression" } else { "gain" };
             let holds = if finding.is_confirmed() { "confirmed" } else { "not confirmed" };
             out += &format!("\n{number}. {word}, {holds}: {}\n", finding.metric);
-            out += &format!("   {}\n", finding.found);
+            out += &format!("   {}\n", finding.found.name());
             out += &format!(
                 "   searched {}, on other seeds {}",
                 percent(Some(finding.searched_pct)),
                 words(&finding.confirmed)
             );
             if let Some(shrunk) = &finding.shrunk {
-                out += &format!("\n   smallest: {}\n   {}", finding.smallest, words(shrunk));
+                out += &format!("\n   smallest: {}\n   {}", finding.smallest.name(), words(shrunk));
             }
             out += "\n";
         }
         for (cell, message) in &self.failures {
-            out += &format!("\nfailed: {cell}: {message}\n");
+            out += &format!("\nfailed: {}: {message}\n", cell.name());
         }
         out
     }
@@ -629,7 +630,7 @@ mod tests {
         let hackbench = Kind::Builtin(FAMILIES.iter().position(|family| family.name == "hackbench").unwrap());
         let point = |groups: u32| Point { values: vec![groups.into()], ..Point::at("rpi5", 0, hackbench, &[0.0]) };
         // Two of its points are new.
-        let known = (3..=8).map(|groups| (point(groups).name(), None)).collect();
+        let known = (3..=8).map(|groups| (point(groups).named().name(), None)).collect();
         let scheds = ["fair:v5.9", "fair:v5.9"].map(str::to_owned);
         let ground = Ground { known: Mutex::new(known), ..Ground::new(scheds, &means).unwrap() };
         let mut fields = fields(&ground, &["rpi5"]).unwrap();

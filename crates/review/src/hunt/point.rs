@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fairground_run::run_config::RunConfig;
+use serde::Serialize;
 
 use super::{machines, programs};
 use crate::matrix::Cell;
@@ -115,6 +116,24 @@ impl Kind {
     }
 }
 
+/// A cell in words. What was made up or generated goes by its name, not by the file that is run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// The machine.
+    pub machine: String,
+    /// The workload with its options.
+    pub workload: String,
+    /// Options of the command.
+    pub options: Vec<String>,
+}
+
+impl Named {
+    /// The cell in one line.
+    pub fn name(&self) -> String {
+        [&[self.machine.clone(), self.workload.clone()], self.options.as_slice()].concat().join(" ")
+    }
+}
+
 /// A point of a field: what is run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
@@ -150,10 +169,17 @@ impl Point {
         format!("{name}:{}", options.join(","))
     }
 
-    /// The point in one line.
-    pub fn name(&self) -> String {
-        let draw = if self.draw == 0 { String::new() } else { format!(" --draw {}", self.draw) };
-        format!("{} {}{draw}", machines::display_name(&self.machine), self.workload())
+    /// The point in words.
+    pub fn named(&self) -> Named {
+        let machine = machines::display_name(&self.machine).to_owned();
+        Named { machine, workload: self.workload(), options: self.options() }
+    }
+
+    fn options(&self) -> Vec<String> {
+        if self.draw == 0 {
+            return Vec::new();
+        }
+        vec!["--draw".into(), self.draw.to_string()]
     }
 
     /// The point as it is run. The file of a program is written below `files`.
@@ -169,7 +195,7 @@ impl Point {
             machine: self.machine.clone(),
             workload,
             config: RunConfig { draw: self.draw, ..RunConfig::default() },
-            options: if self.draw == 0 { Vec::new() } else { vec!["--draw".into(), self.draw.to_string()] },
+            options: self.options(),
             metrics: None,
         })
     }
