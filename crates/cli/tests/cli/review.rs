@@ -50,7 +50,8 @@ fn the_text_for_the_list_keeps_to_72_columns_of_ascii_and_repeats() {
 fn seeds_are_taken_as_by_compare() {
     let dir = tempfile::tempdir().unwrap();
     let matrix = matrix(dir.path());
-    let words = format!("review --features fair:v5.9+asym-prev-first --matrix {matrix} --no-store --format json --seeds");
+    let words =
+        format!("review --features fair:v5.9+asym-prev-first --matrix {matrix} --no-store --format json --seeds");
     let answer = json(&format!("{words} 9-14"));
     assert_eq!((&answer["matrix"]["first_seed"], &answer["matrix"]["seeds"]), (&9.into(), &6.into()));
     assert_eq!((&answer["cells"][0]["pairs"], &answer["decisions"][0]["seed"]), (&6.into(), &9.into()));
