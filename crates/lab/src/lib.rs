@@ -36,9 +36,12 @@
 //! ```
 
 pub mod ablation;
+#[cfg(unix)]
 pub mod bench;
+#[cfg(unix)]
 pub mod calibrate;
 pub mod comparison;
+#[cfg(unix)]
 pub mod conformance;
 pub mod cost_attribution;
 pub mod counterfactual;
@@ -50,11 +53,16 @@ mod plot;
 pub mod provenance;
 pub mod published;
 pub mod recorded;
+#[cfg(unix)]
 pub mod regret;
+#[cfg(unix)]
 pub mod replay;
+#[cfg(unix)]
 pub mod reproduce;
 pub mod robustness;
+#[cfg(unix)]
 pub mod sensitivity;
+mod shortened;
 pub mod sides;
 pub mod stats;
 pub mod tables;

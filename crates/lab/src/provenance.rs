@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use fairground_machine::{Machine, MachineSpec, Source};
 use fairground_run::experiment::Experiment;
@@ -360,7 +359,7 @@ fn acts(c: char) -> bool {
 
 fn escaped(word: &OsString) -> String {
     let mut out = String::from("$'");
-    for chunk in word.as_bytes().utf8_chunks() {
+    for chunk in word.as_encoded_bytes().utf8_chunks() {
         for c in chunk.valid().chars() {
             let _ = match c {
                 '\\' | '\'' => write!(out, "\\{c}"),
@@ -403,7 +402,7 @@ impl Provenance {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
     use fairground_run::run_config::RunConfig;
 

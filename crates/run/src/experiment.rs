@@ -1,7 +1,7 @@
 //! Machine, workload, schedulers and settings, ready to run.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use fairground_trace::{
 use fairground_workload::rtapp::LogPlan;
 use fairground_workload::Workload;
 use miette::Diagnostic;
-use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -289,7 +288,7 @@ impl Experiment {
                 engine.stop_on(Arc::clone(stop));
                 self.recorded_here(engine, &head)
             }
-            None => self.recorded_there(sched, seed, head, stop),
+            None => self.workers.recorded(self, sched, seed, head, stop),
         }
     }
 
@@ -306,19 +305,6 @@ impl Experiment {
             }
         };
         Ok(Recorded { report, recording: EventTables::finish(*tables) })
-    }
-
-    fn recorded_there(&self, sched: usize, seed: u64, head: TraceHead, stop: &Stop) -> Result<Recorded, RunError> {
-        let lost = |e: io::Error| RunError::Failed(format!("cannot keep its events: {e}"));
-        let memory = memfd_create("fairground-recording", MFdFlags::MFD_CLOEXEC).map_err(|e| lost(e.into()))?;
-        let mut memory = File::from(memory);
-        let head = TraceHead { format: TraceFormat::Recording, ..head };
-        let trace = Trace { head, file: memory.try_clone().map_err(lost)? };
-        let ran = self.write(sched, seed, Outputs { trace: Some(trace), logs: None }, stop.into());
-        let report = ran.outcome?;
-        ran.trace.and_then(|()| memory.seek(SeekFrom::Start(0))).map_err(lost)?;
-        let recording = Recording::read(memory).map_err(|problem| lost(io::Error::other(problem)))?;
-        Ok(Recorded { report, recording })
     }
 
     fn tables(&self, why: bool, sched: &dyn Scheduler) -> EventTables {

@@ -5,13 +5,25 @@
 
 use std::path::PathBuf;
 
-use fairground_linux::build::BuiltKernel;
 use fairground_machine::Machine;
 use fairground_sim::Config;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::sched_spec::SchedSpec;
+
+/// What a kernel was built with that runs depend on.
+#[derive(Clone, Debug)]
+pub struct BuiltWith {
+    /// `linux:` and the kernel's full name.
+    pub sched: String,
+    /// Its source tree.
+    pub tree: PathBuf,
+    /// Ticks per second (CONFIG_HZ).
+    pub hz: u32,
+    /// Most CPUs that it supports (CONFIG_NR_CPUS).
+    pub nr_cpus: u32,
+}
 
 /// Why a kernel cannot run.
 #[derive(Debug, Error, Diagnostic)]
@@ -73,19 +85,19 @@ fn name(sched: &str) -> &str {
 /// # Errors
 /// If a kernel with a build record has another rate.
 pub fn hz(scheds: &[SchedSpec], asked: Option<u32>) -> Result<u32, Incompatible> {
-    let mut first: Option<&BuiltKernel> = None;
-    for kernel in scheds.iter().filter_map(SchedSpec::built) {
-        let (sched, tree, built) = (full(kernel), kernel.record.tree.clone(), kernel.record.hz);
+    let mut first: Option<BuiltWith> = None;
+    for kernel in scheds.iter().filter_map(SchedSpec::built_with) {
+        let BuiltWith { sched, tree, hz: built, .. } = kernel.clone();
         match (asked, first) {
             (Some(asked), _) if asked != built => return Err(Incompatible::OtherRate { sched, built, asked, tree }),
-            (None, Some(k)) if k.record.hz != built => {
-                let (first, first_hz) = (full(k), k.record.hz);
+            (None, Some(k)) if k.hz != built => {
+                let (first, first_hz) = (k.sched, k.hz);
                 return Err(Incompatible::TwoRates { first, first_hz, other: sched, other_hz: built, tree });
             }
             _ => first = Some(kernel),
         }
     }
-    Ok(asked.or(first.map(|k| k.record.hz)).unwrap_or(Config::default().hz))
+    Ok(asked.or(first.map(|k| k.hz)).unwrap_or(Config::default().hz))
 }
 
 /// Checks that each kernel was built for as many CPUs as the machine has, or more.
@@ -94,20 +106,16 @@ pub fn hz(scheds: &[SchedSpec], asked: Option<u32>) -> Result<u32, Incompatible>
 /// The first kernel with a build record that was built for fewer CPUs.
 pub fn size(scheds: &[SchedSpec], machine: &Machine) -> Result<(), Incompatible> {
     let cpus = machine.nr_cpus();
-    let small = scheds.iter().filter_map(SchedSpec::built).find(|k| cpus > k.record.nr_cpus as usize);
-    small.map_or(Ok(()), |k| {
-        Err(Incompatible::TooManyCpus { sched: full(k), cpus, max: k.record.nr_cpus, tree: k.record.tree.clone() })
-    })
-}
-
-fn full(kernel: &BuiltKernel) -> String {
-    format!("linux:{}", kernel.name)
+    match scheds.iter().filter_map(SchedSpec::built_with).find(|k| cpus > k.nr_cpus as usize) {
+        Some(BuiltWith { sched, tree, nr_cpus: max, .. }) => Err(Incompatible::TooManyCpus { sched, cpus, max, tree }),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairground_linux::build::Record;
+    use fairground_linux::build::{BuiltKernel, Record};
 
     fn built(name: &str, hz: u32, nr_cpus: u32) -> SchedSpec {
         let mut record = Record::default();

@@ -108,6 +108,7 @@ impl ColumnKey {
     }
 
     /// The key of runs that cannot be made, for this reason.
+    #[cfg(unix)]
     pub(crate) fn of_impossible(spec: &str, reason: &str) -> ColumnKey {
         ColumnKey(Key::of_parts(&[b"impossible", spec.as_bytes(), reason.as_bytes()]))
     }

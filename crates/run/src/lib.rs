@@ -6,6 +6,7 @@
 //! | [`run_config`] | the settings of a run besides machine, workload and scheduler: HZ, governors, sysctls, ambient temperature |
 //! | [`experiment`] | machine, workload, schedulers and configuration, ready to run; outputs of a run: report, trace, logs |
 //! | [`run_spec`] | one run as plain data, with the content of the files that it names |
+//! | [`content`] | machines and workloads whose files are given by content |
 //! | [`batch`] | every scheduler with every seed, in parallel |
 //! | [`executor`] | many batches as one: reads results from the store, runs the rest |
 //! | [`key`], [`store`] | hash of everything that determines a run; results of runs on disk |
@@ -14,6 +15,9 @@
 //! | [`worker`] | processes for runs of kernels, whose code may crash or loop; [`instrumented`] reports the calls of a scheduler |
 //! | [`kernel_compat`] | whether built kernels fit a machine and each other |
 //! | [`sweep_file`] | experiment files: axes over machines, workloads, schedulers, features and figures |
+//!
+//! Built for a system that is no Unix (WebAssembly), the crate makes runs of our own scheduler in its own process: it has no
+//! workers, no kernels, and no store, executor, run specs or sweep files, which need files and threads.
 //!
 //! This crate makes runs and stores their results. The crate `fairground-lab` evaluates them (comparisons, published
 //! rows, explanations); this crate does not depend on it.
@@ -30,6 +34,8 @@
 //! ```
 
 pub mod batch;
+pub mod content;
+#[cfg(unix)]
 pub mod executor;
 pub mod experiment;
 pub mod instrumented;
@@ -39,9 +45,17 @@ mod memory;
 pub mod metrics;
 pub mod placements;
 pub mod run_config;
+#[cfg(unix)]
 pub mod run_spec;
 pub mod sched_spec;
+#[cfg(unix)]
 pub mod speed;
+#[cfg(unix)]
 pub mod store;
+#[cfg(unix)]
 pub mod sweep_file;
+#[cfg(unix)]
+pub mod worker;
+#[cfg(not(unix))]
+#[path = "worker/none.rs"]
 pub mod worker;

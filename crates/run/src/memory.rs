@@ -5,11 +5,9 @@
 //! The estimate never changes a result: it decides whether and when a run begins. It is for the threads of finite workloads;
 //! runs in workers count too, as they share the memory of the computer.
 
-use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use fairground_workload::{Workload, MAX_TASKS};
-use nix::sys::resource::{getrlimit, Resource, RLIM_INFINITY};
 
 use crate::experiment::RunError;
 
@@ -21,6 +19,7 @@ const BYTES_PER_THREAD: u64 = 3 << 10;
 const SMALL: u64 = 64 << 20;
 
 /// Files with the limit of the control group that this process sees as the root, in version 2 and 1.
+#[cfg(unix)]
 const GROUP_LIMITS: [&str; 2] = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
 
 static RUNS: Ledger = Ledger::new();
@@ -100,18 +99,27 @@ impl Drop for Room {
 
 /// Bytes that this process may still take: what the system has left, within the limits of its control group and of its
 /// address space. What cannot be read limits nothing.
+#[cfg(unix)]
 fn available() -> u64 {
+    use nix::sys::resource::{getrlimit, Resource, RLIM_INFINITY};
     let number = |text: &str| text.trim().parse::<u64>().ok();
-    let group = GROUP_LIMITS.iter().filter_map(|file| number(&fs::read_to_string(file).ok()?));
+    let group = GROUP_LIMITS.iter().filter_map(|file| number(&std::fs::read_to_string(file).ok()?));
     let limit = getrlimit(Resource::RLIMIT_AS).map_or(RLIM_INFINITY, |(soft, _)| soft);
     let in_use = kilobytes("/proc/self/status", "VmSize").unwrap_or(0);
     let space = Some(limit).filter(|limit| *limit != RLIM_INFINITY).map(|limit| limit.saturating_sub(in_use));
     group.chain(kilobytes("/proc/meminfo", "MemAvailable")).chain(space).min().unwrap_or(u64::MAX)
 }
 
+/// What one allocation may have: nothing else is known of the system.
+#[cfg(not(unix))]
+fn available() -> u64 {
+    isize::MAX as u64
+}
+
 /// A line `NAME:  N kB` of a file of /proc, in bytes.
+#[cfg(unix)]
 fn kilobytes(file: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = std::fs::read_to_string(file).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }

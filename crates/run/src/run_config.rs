@@ -4,7 +4,6 @@ mod setting;
 
 use std::sync::Arc;
 
-use fairground_linux::build::BuiltKernel;
 use fairground_machine::{Draw, Machine, MachineError, MachineSpec};
 use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
 use fairground_workload::{Warning, WarningKind, Workload, WorkloadError};
@@ -157,7 +156,7 @@ impl RunConfig {
         let unused =
             is_ambient_unused.then(|| format!("{} has no thermal figures: --ambient has no effect", machine.name));
         let mut warnings: Vec<String> = unused.into_iter().collect();
-        warnings.extend(scheds.iter().filter_map(SchedSpec::built).filter_map(BuiltKernel::stale));
+        warnings.extend(scheds.iter().filter_map(SchedSpec::stale));
         let config = self.config(kernel_compat::hz(&scheds, self.hz)?)?;
         let experiment = Experiment { machine, workload, scheds, config, workers: Workers::default() };
         Ok((experiment, warnings))

@@ -26,7 +26,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-pub(crate) use self::inputs::{machine, workload};
 pub use self::inputs::{Inputs, KernelInput, Resolver};
 use crate::batch;
 use crate::experiment::{RunError, Stop};

@@ -1,38 +1,41 @@
 //! Names of schedulers: `fair:PRESET+feature-feature` is our own, `linux:NAME` a kernel built by `fairground kernel
 //! build`, `linux:PATH` (with a / in it) the library of a built kernel.
 
+#[cfg(unix)]
+mod kernel;
+#[cfg(not(unix))]
+#[path = "sched_spec/no_kernel.rs"]
+mod kernel;
+
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
 use std::str::FromStr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use fairground_fair::{Fair, FairError, Features, Options};
-use fairground_linux::build::{is_any_library_allowed, BuildError, BuiltKernel, Kernels};
+#[cfg(unix)]
+use fairground_linux::build::BuildError;
 use fairground_machine::Machine;
 use fairground_sim::Scheduler;
 use miette::Diagnostic;
 use thiserror::Error;
-use xxhash_rust::xxh3::Xxh3;
+
+use self::kernel::Kernel;
+use crate::kernel_compat::BuiltWith;
 
 /// A scheduler under test, parsed and checked.
 #[derive(Clone)]
 pub struct SchedSpec {
     text: String,
     kind: Kind,
-    /// Hash of the library, computed at its first use.
-    digest: Arc<OnceLock<u128>>,
 }
 
 #[derive(Clone)]
 enum Kind {
     /// The Rust scheduler of crate `fairground_fair`, with these features.
     Fair(Box<Features>),
-    /// The library of a built kernel. It is opened once, so that all runs of a command run the same code.
-    Linux(Arc<File>),
-    /// The library of a built kernel, with the record of its build.
-    Built(Arc<File>, Arc<BuiltKernel>),
+    /// A built kernel.
+    Linux(Kernel),
 }
 
 /// Why there is no scheduler of a name.
@@ -62,9 +65,18 @@ pub enum SchedSpecError {
         rest: String,
     },
     /// There is no such built kernel, or it cannot be used.
+    #[cfg(unix)]
     #[error(transparent)]
     #[diagnostic(transparent)]
     Kernel(#[from] BuildError),
+    /// Kernels run in processes, which this program cannot start.
+    #[cfg(not(unix))]
+    #[error("scheduler {text:?}: kernels do not run here")]
+    #[diagnostic(help("write fair:PRESET for our own scheduler; the command runs built kernels: fairground compare"))]
+    NoKernels {
+        /// The scheduler's name, as the user wrote it.
+        text: String,
+    },
     /// The library cannot be read.
     #[error("scheduler {text:?}: cannot read {path}: {cause}")]
     #[diagnostic(help("linux:PATH takes the library of a built kernel"))]
@@ -107,91 +119,40 @@ impl FromStr for SchedSpec {
         };
         let kind = match family {
             "fair" => Kind::Fair(Box::new(Features::parse(text)?)),
-            "linux" if rest.contains('/') => Kind::Linux(Arc::new(built_here(text, Path::new(rest))?)),
-            "linux" => return SchedSpec::named(text, Kernels::user()?.find(rest)?),
+            "linux" => Kind::Linux(Kernel::find(text, rest)?),
             _ => {
                 let (text, family, rest) = (text.into(), family.into(), rest.into());
                 return Err(SchedSpecError::UnknownFamily { text, family, rest });
             }
         };
-        Ok(SchedSpec::new(text, kind))
+        Ok(SchedSpec { text: text.into(), kind })
     }
-}
-
-/// Opens a library. It must have been made by `kernel build`, unless any library is allowed: loading it runs its code.
-fn built_here(text: &str, path: &Path) -> Result<File, SchedSpecError> {
-    let mut file = open(text, path)?;
-    if is_any_library_allowed() {
-        return Ok(file);
-    }
-    let mut content = Vec::new();
-    let (text, path) = (text.to_owned(), path.display().to_string());
-    if let Err(e) = file.read_to_end(&mut content) {
-        return Err(SchedSpecError::Library { text, path, cause: e.kind().to_string() });
-    }
-    match Kernels::user()?.have_built(&content)? {
-        true => Ok(file),
-        false => Err(SchedSpecError::NotBuiltHere { text, path }),
-    }
-}
-
-fn open(text: &str, path: &Path) -> Result<File, SchedSpecError> {
-    let refuse = |cause: &str| SchedSpecError::Library {
-        text: text.into(),
-        path: path.display().to_string(),
-        cause: cause.into(),
-    };
-    // Checked before the file is opened: to open a pipe would wait for its writer.
-    match std::fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return Err(refuse("it is not a regular file")),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(refuse("there is no such file")),
-        _ => {}
-    }
-    File::open(path).map_err(|e| refuse(&e.kind().to_string()))
 }
 
 impl SchedSpec {
-    fn new(text: &str, kind: Kind) -> SchedSpec {
-        SchedSpec { text: text.into(), kind, digest: Arc::default() }
-    }
-
-    /// A kernel with a build record.
-    fn named(text: &str, kernel: BuiltKernel) -> Result<SchedSpec, SchedSpecError> {
-        let library = Arc::new(open(text, &kernel.library)?);
-        Ok(SchedSpec::new(text, Kind::Built(library, Arc::new(kernel))))
-    }
-
-    /// A kernel whose library is open, with the record of its build if there is one.
-    pub fn of_library(text: &str, library: File, kernel: Option<BuiltKernel>) -> SchedSpec {
-        let library = Arc::new(library);
-        let kind = match kernel {
-            Some(kernel) => Kind::Built(library, Arc::new(kernel)),
-            None => Kind::Linux(library),
-        };
-        SchedSpec::new(text, kind)
-    }
-
-    /// The build record of a kernel `linux:NAME`; `None` for a kernel `linux:PATH` and for our own scheduler.
-    pub fn built(&self) -> Option<&BuiltKernel> {
-        match &self.kind {
-            Kind::Fair(_) | Kind::Linux(_) => None,
-            Kind::Built(_, kernel) => Some(kernel),
-        }
-    }
-
     /// The features of our own scheduler; `None` for a kernel.
     pub fn features(&self) -> Option<&Features> {
         match &self.kind {
             Kind::Fair(features) => Some(features),
-            Kind::Linux(_) | Kind::Built(..) => None,
+            Kind::Linux(_) => None,
         }
     }
 
-    /// The library of a built kernel; `None` for our own scheduler.
-    pub fn library(&self) -> Option<&Arc<File>> {
+    /// What a kernel `linux:NAME` was built with; `None` for a kernel `linux:PATH` and for our own scheduler.
+    pub fn built_with(&self) -> Option<BuiltWith> {
+        self.kernel()?.built_with()
+    }
+
+    /// A warning if the last build of the kernel failed, so that its library is of the build before.
+    pub fn stale(&self) -> Option<String> {
+        self.kernel()?.stale()
+    }
+
+    /// The built kernel; `None` for our own scheduler.
+    fn kernel(&self) -> Option<&Kernel> {
         match &self.kind {
             Kind::Fair(_) => None,
-            Kind::Linux(library) | Kind::Built(library, _) => Some(library),
+            Kind::Linux(kernel) => Some(kernel),
         }
     }
 }
@@ -202,26 +163,7 @@ impl SchedSpec {
     /// # Errors
     /// If it cannot be read.
     pub fn library_digest(&self) -> io::Result<u128> {
-        if let Some(known) = self.digest.get() {
-            return Ok(*known);
-        }
-        let found = self.library().map_or(Ok(0), |library| digest(library))?;
-        Ok(*self.digest.get_or_init(|| found))
-    }
-}
-
-/// xxh3-128 of all bytes of a file, from its begin.
-fn digest(file: &File) -> io::Result<u128> {
-    // A second open file description, so that the position of `file` does not change.
-    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
-    let mut file = File::open(path)?;
-    let mut hash = Xxh3::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hash.digest128()),
-            n => hash.update(&buffer[..n]),
-        }
+        self.kernel().map_or(Ok(0), Kernel::digest)
     }
 }
 
@@ -236,14 +178,6 @@ pub fn fair(features: &Features, machine: &Arc<Machine>) -> Result<Box<dyn Sched
 impl fmt::Display for SchedSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-#[cfg(test)]
-impl SchedSpec {
-    /// A kernel that is not in the cache of built kernels.
-    pub fn of_built(kernel: BuiltKernel) -> Result<SchedSpec, SchedSpecError> {
-        SchedSpec::named(&format!("linux:{}", kernel.name), kernel)
     }
 }
 

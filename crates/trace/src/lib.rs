@@ -42,6 +42,7 @@ mod run_head;
 mod source;
 pub mod tasks;
 mod text;
+#[cfg(unix)]
 pub mod tracefs;
 pub mod uclamp;
 

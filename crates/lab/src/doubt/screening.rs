@@ -16,7 +16,7 @@ use fairground_workload::Workload;
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use crate::reproduce::quick::shortened;
+use crate::shortened::shortened;
 
 /// The first draw of screenings: no draw of a comparison.
 const FIRST_DRAW: u64 = 1 << 32;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use fairground_machine::{Machine, MachineSpec, Source};
 
-use super::quick::shortened;
 use super::request::{RequestError, Supplements};
 use super::rows::{reproduce, runs_of, Executed, Reproduction};
 use crate::ablation::{Ablation, AblationError};
@@ -16,6 +15,7 @@ use crate::doubt::{draws_and_seeds, note_on_draw_law, AskedDraws};
 use crate::published::{Mail, PublishedRun};
 use crate::robustness::{self, Robustness};
 use crate::sensitivity::{self, PerturbedMachine, Sensitivity, SkippedFigure, Trial};
+use crate::shortened::shortened;
 use fairground_run::executor::{Asked, Executor, Outcomes};
 use fairground_run::experiment::Experiment;
 use fairground_run::run_config::{ExperimentError, RunConfig};

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fairground_machine::{CpuMask, Machine, MachineError, MachineSpec};
-use fairground_workload::{Warning, Workload, WorkloadError};
+use fairground_machine::{CpuMask, Machine, MachineSpec};
+use fairground_workload::{Warning, Workload};
 
 use super::{Perturbed, RunSpecError};
+use crate::content::{machine, workload};
 use crate::sched_spec::SchedSpec;
 
 /// Content of the files that specs name. No file of this computer is read, so a name means the same on every computer.
@@ -147,33 +148,4 @@ fn input_of<'a, T>(name: &str, mark: char, inputs: &'a BTreeMap<String, T>) -> O
 
 fn machine_key(name: &str, figures: &[Perturbed]) -> String {
     format!("{name} {figures:?}")
-}
-
-/// The machine of this text, or the preset of this name; and the CPUs that the name selects.
-pub(crate) fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option<CpuMask>), MachineError> {
-    let spec = MachineSpec::parse(name);
-    let machine = match text {
-        Some(text) => Machine::from_toml(spec.name, text)?,
-        None => Machine::preset(spec.name)?,
-    };
-    let cpus = spec.subset.map(|subset| machine.subset(subset)).transpose()?;
-    Ok((machine, cpus))
-}
-
-/// The workload of a file with this content, or the built-in of this name; with options.
-pub(crate) fn workload(
-    name: &str,
-    content: Option<(&str, &[u8])>,
-    machine: &Machine,
-    cpus: Option<&CpuMask>,
-) -> Result<(Workload, Vec<Warning>), WorkloadError> {
-    let (mut workload, mut warnings) = match content {
-        Some((file, content)) => {
-            let options = name.strip_prefix(file).and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
-            Workload::from_file_content(file, options, content, machine)?
-        }
-        None => Workload::builtin(name, machine)?,
-    };
-    warnings.extend(cpus.map(|cpus| workload.bind(cpus)).unwrap_or_default());
-    Ok((workload, warnings))
 }

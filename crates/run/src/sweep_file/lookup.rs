@@ -12,8 +12,9 @@ use fairground_machine::{preset_text, CpuMask, FileError, Machine, MachineSpec};
 use fairground_workload::{rtapp, Builtin};
 use miette::Diagnostic;
 
+use crate::content;
 use crate::run_config::endless_refused;
-use crate::run_spec::{self, Inputs, KernelInput};
+use crate::run_spec::{Inputs, KernelInput};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
 
 /// Largest shared object of a kernel, MiB.
@@ -71,7 +72,7 @@ impl<'a> Finder<'a> {
             Some(machine) => Arc::clone(machine),
             None => {
                 let text = self.inputs.machines.get(name).map(String::as_str);
-                let (machine, _) = run_spec::machine(name, text).map_err(|e| fault_at(node, &e))?;
+                let (machine, _) = content::machine(name, text).map_err(|e| fault_at(node, &e))?;
                 let machine = Arc::new(machine);
                 self.machines.insert(name.into(), Arc::clone(&machine));
                 machine
@@ -107,7 +108,7 @@ impl<'a> Finder<'a> {
     /// Checks that a machine can run a workload with this option; `node` is the place in the file.
     pub fn runs(&self, work: &Work, piece: &str, board: &Board, node: &Node) -> FileResult<()> {
         let content = work.file.as_deref().and_then(|name| Some((name, self.inputs.workloads.get(name)?.as_slice())));
-        let found = run_spec::workload(&work.with(piece), content, &board.machine, board.cpus.as_ref());
+        let found = content::workload(&work.with(piece), content, &board.machine, board.cpus.as_ref());
         let (_, warnings) = found.map_err(|e| fault_at(node, &e))?;
         endless_refused(warnings).map(drop).map_err(|e| fault_at(node, &e))
     }

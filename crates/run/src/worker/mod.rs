@@ -28,11 +28,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use fairground_sim::Config;
+use fairground_trace::Recording;
 use nix::fcntl::OFlag;
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde_json::Value;
 
-use crate::experiment::{Attendance, Experiment, Outputs, Ran, RunError};
+use crate::experiment::{
+    Attendance, Experiment, Outputs, Ran, Recorded, RunError, Stop, Trace, TraceFormat, TraceHead,
+};
 use crate::memory;
 use crate::placements::Placements;
 use crate::sched_spec::SchedSpec;
@@ -74,6 +77,30 @@ impl Workers {
                 Ran { outcome, trace: reply.trace_error.map_or(Ok(()), |e| Err(io::Error::other(e))) }
             }
         }
+    }
+
+    /// One run with its events, which the worker writes to memory that this process reads. The format in `head` is ignored.
+    ///
+    /// # Errors
+    /// If the run fails, or its events cannot be kept.
+    pub fn recorded(
+        &self,
+        experiment: &Experiment,
+        sched: usize,
+        seed: u64,
+        head: TraceHead,
+        stop: &Stop,
+    ) -> Result<Recorded, RunError> {
+        let lost = |e: io::Error| RunError::Failed(format!("cannot keep its events: {e}"));
+        let memory = memfd_create("fairground-recording", MFdFlags::MFD_CLOEXEC).map_err(|e| lost(e.into()))?;
+        let mut memory = File::from(memory);
+        let head = TraceHead { format: TraceFormat::Recording, ..head };
+        let trace = Trace { head, file: memory.try_clone().map_err(lost)? };
+        let ran = experiment.write(sched, seed, Outputs { trace: Some(trace), logs: None }, stop.into());
+        let report = ran.outcome?;
+        ran.trace.and_then(|()| memory.seek(SeekFrom::Start(0))).map_err(lost)?;
+        let recording = Recording::read(memory).map_err(|problem| lost(io::Error::other(problem)))?;
+        Ok(Recorded { report, recording })
     }
 
     /// Measures the host time of a run.

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use crate::TraceError;
 
@@ -29,7 +28,7 @@ impl ReadAt for File {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         let mut n = 0;
         while n < buffer.len() {
-            match FileExt::read_at(self, &mut buffer[n..], at.saturating_add(n as u64)) {
+            match read_once(self, &mut buffer[n..], at.saturating_add(n as u64)) {
                 Ok(0) => break,
                 Ok(more) => n += more,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -42,6 +41,18 @@ impl ReadAt for File {
     fn size(&self) -> io::Result<u64> {
         self.metadata().map(|m| m.len())
     }
+}
+
+#[cfg(unix)]
+fn read_once(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+/// Without a call that takes an offset, the file's own position moves.
+#[cfg(not(unix))]
+fn read_once(mut file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    io::Seek::seek(&mut file, io::SeekFrom::Start(at))?;
+    io::Read::read(&mut file, buffer)
 }
 
 impl ReadAt for Vec<u8> {
