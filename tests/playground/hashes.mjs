@@ -1,0 +1,52 @@
+// Runs in WebAssembly give the hashes of events that runs of the command give: the rows of tests/hashes/fair.tsv.
+//
+//   node tests/playground/hashes.mjs MODULE.wasm [--times FILE] [ROW...]
+//
+// ROW is the number of a row, from 1; without any, all. FILE gets the seconds that each row took, row by row. A row whose workload reads a second file is
+// named and left out: a page has no files beside the one that it is given.
+import { readFileSync, writeFileSync } from "node:fs";
+import { module } from "./module.mjs";
+
+const words = process.argv.slice(2);
+const option = words.indexOf("--times");
+const times = option < 0 ? null : words.splice(option, 2)[1];
+const [path, ...wanted] = words;
+const lines = readFileSync("tests/hashes/fair.tsv", "utf8").split("\n");
+const rows = lines.filter((line) => line && !line.startsWith("#")).map((line) => line.split("\t"));
+
+/** The settings of an input, from the options of `fairground run`. */
+function settings(options) {
+	const found = [];
+	const words = options === "-" ? [] : options.split(" ");
+	for (let at = 0; at < words.length; at += 2) {
+		const [name, value] = [words[at].replace("--", "").replace("-", "_"), words[at + 1]];
+		found.push(name === "sysctl" ? value.split("=") : [name, value]);
+	}
+	return found;
+}
+
+const ask = await module(path);
+let [equal, left, took] = [0, [], []];
+const wrong = [];
+rows.forEach(([machine, workload, sched, seed, options, hash], at) => {
+	if (wanted.length && !wanted.includes(String(at + 1))) return;
+	const file = workload.split(":")[0].endsWith(".json") ? workload.split(":")[0] : undefined;
+	if (file === "workloads/recorded/periodic.json") return left.push(at + 1);
+	const input = {
+		version: 1, machine, workload, base: sched, settings: settings(options), seeds: Number(seed), draws: 0,
+		...(file && { workload_file: readFileSync(file, "utf8") }),
+	};
+	const begun = performance.now();
+	const opened = ask({ ask: "open", input });
+	// The runs before the one with this seed.
+	let run = { run: { error: opened.error } };
+	for (let n = 0; !opened.error && n < Number(seed); n++) run = ask({ ask: "next" });
+	took.push(`${at + 1}\t${((performance.now() - begun) / 1000 / Number(seed)).toFixed(3)}`);
+	if (run.run.hash === hash) equal++;
+	else wrong.push(`row ${at + 1}: ${machine} ${workload} ${sched} ${seed} ${options}: ${run.run.error ?? run.run.hash}`);
+});
+if (times) writeFileSync(times, took.join("\n") + "\n");
+if (left.length) console.log(`left out, as their workload reads a second file: rows ${left.join(", ")}`);
+wrong.forEach((line) => console.log(line));
+console.log(`${equal} hashes equal, ${wrong.length} not`);
+process.exit(wrong.length || !equal ? 1 : 0);
