@@ -51,6 +51,12 @@ pub extern "C" fn fairground_answer() -> *const u8 {
     MODULE.with_borrow(|module| module.answer.as_ptr())
 }
 
+/// The first byte of what the last question for a view made; its length is in the answer.
+#[no_mangle]
+pub extern "C" fn fairground_bytes() -> *const u8 {
+    MODULE.with_borrow(|module| module.playground.bytes.as_ptr())
+}
+
 /// The first byte of the message of a panic.
 #[no_mangle]
 pub extern "C" fn fairground_panic() -> *const u8 {

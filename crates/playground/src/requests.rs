@@ -12,7 +12,7 @@ use serde_json::{json, Value};
 use crate::catalog::catalog;
 use crate::input::{Input, InputError};
 use crate::link;
-use crate::session::{Made, Session};
+use crate::session::{Made, Session, SIDES};
 
 /// Columns of an error's text.
 const WIDTH: usize = 100;
@@ -31,18 +31,24 @@ enum Question {
     Machine { input: Input },
     /// Begins the runs of an input; ends those of the last.
     Open { input: Input },
+    /// Makes one run of the base, with any seed.
+    Run { input: Input, seed: u64 },
     /// Makes the next run.
     Next,
     /// What the runs that were made say.
     Report,
     /// The placements of the first seed, base against test.
     Rules,
+    /// The model of the first runs for `FairgroundView.mount`, as [`Playground::bytes`].
+    View,
 }
 
 /// Answers questions; holds the runs of the last input that was opened.
 #[derive(Default)]
 pub struct Playground {
     session: Option<Session>,
+    /// What the last question for a view made.
+    pub bytes: Vec<u8>,
 }
 
 impl Playground {
@@ -66,6 +72,10 @@ impl Playground {
                 let session = self.session.insert(Session::open(input).map_err(text)?);
                 Ok(json!({ "runs": session.runs(), "warnings": session.warnings }))
             }
+            Question::Run { input, seed } => {
+                let outcome = Session::open(input).map_err(text)?.run_of_base(seed);
+                Ok(json_of(&Made { side: SIDES[0], seed, draw: 0, outcome }))
+            }
             Question::Next => {
                 let session = self.session()?;
                 let run = session.next_run().map_or(Value::Null, |made| json_of(&made));
@@ -80,6 +90,10 @@ impl Playground {
                 let differing = self.session()?.differing().map_err(text)?;
                 let rules: Value = serde_json::from_str(&differing.json()).unwrap_or_default();
                 Ok(json!({ "rules": rules, "text": differing.text() }))
+            }
+            Question::View => {
+                self.bytes = self.session()?.view().map_err(text)?;
+                Ok(json!({ "bytes": self.bytes.len() }))
             }
         }
     }
@@ -163,6 +177,10 @@ mod tests {
         assert_eq!(report["comparison"]["runs"][0]["base_hash"], made[0]["hash"]);
         let rules = ask(&mut playground, json!({ "ask": "rules" }));
         assert!(rules["rules"]["rules"].as_array().unwrap().iter().any(|rule| rule["shift"] != 0), "{rules}");
+        assert!(ask(&mut playground, json!({ "ask": "view" }))["bytes"].as_u64() > Some(1000));
+        assert!(playground.bytes.starts_with(b"FGVIEW1"));
+        let again = ask(&mut playground, json!({ "ask": "run", "input": input(json!({})), "seed": 2 }));
+        assert_eq!(again["hash"], made[2]["hash"]);
     }
 
     #[test]

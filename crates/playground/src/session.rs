@@ -5,10 +5,11 @@ use fairground_lab::doubt::{draws_and_seeds, DrawnRuns, Draws};
 use fairground_lab::explain::{Differing, ExplainError};
 use fairground_lab::sides::{Sides, SidesError};
 use fairground_run::batch::{Results, RunReport};
-use fairground_run::experiment::{Experiment, RunError, Stop, TraceHead};
+use fairground_run::experiment::{Experiment, RunError, Stop, TraceFormat, TraceHead};
 use fairground_run::metrics::{Selection, SelectionError};
 use fairground_run::run_config;
 use fairground_trace::Recording;
+use fairground_view::{Model, SideReader, ViewError};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -16,6 +17,9 @@ use crate::input::{Input, InputError};
 
 /// Names of the sides.
 pub const SIDES: [&str; 2] = ["base", "test"];
+
+/// Time between two readings of the energy in a recording.
+const ENERGY_EVERY_NS: u64 = 1_000_000;
 
 /// Why a session has no answer.
 #[derive(Debug, Error, Diagnostic)]
@@ -51,6 +55,10 @@ pub enum SessionError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Explain(#[from] ExplainError),
+    /// The events cannot be shown.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    View(#[from] ViewError),
     /// Only one side runs.
     #[error("there is no test to compare with")]
     OneSide,
@@ -79,6 +87,8 @@ pub struct Session {
     plain: Vec<Result<RunReport, String>>,
     /// Runs on draws, pair by pair.
     drawn: Vec<Result<RunReport, String>>,
+    /// Events of the first run of each side, as far as they were asked for.
+    recordings: Vec<Recording>,
 }
 
 impl Session {
@@ -92,12 +102,18 @@ impl Session {
         let number = if found.config.draw == 0 { input.draws } else { 0 };
         let draws = Draws::find(&found.config, draws_and_seeds(number), |config| found.sides(&config))?;
         let warnings = [found.warnings, sides.warnings.clone()].concat();
-        Ok(Session { input, sides, draws, warnings, plain: Vec::new(), drawn: Vec::new() })
+        let (plain, drawn, recordings) = Default::default();
+        Ok(Session { input, sides, draws, warnings, plain, drawn, recordings })
     }
 
     /// Number of runs.
     pub fn runs(&self) -> usize {
         self.sides.experiments.len() * (self.input.seeds as usize + self.draws.sides().len())
+    }
+
+    /// The run of the base with this seed.
+    pub fn run_of_base(&self, seed: u64) -> Result<RunReport, String> {
+        run(&self.sides.experiments[0], seed)
     }
 
     /// Number of runs that were made.
@@ -150,33 +166,56 @@ impl Session {
         Ok(report)
     }
 
-    /// The events of the first run of a side, with the reasons of each placement.
-    ///
-    /// # Errors
-    /// If the run fails.
-    pub fn recording(&self, side: usize) -> Result<Recording, SessionError> {
-        let (seed, input) = (1, &self.input);
-        let experiment = &self.sides.experiments[side];
-        let sched = experiment.scheds[0].to_string();
-        let named = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        let (machine, workload) = (named("machine", &input.machine), named("workload", &input.workload));
-        let meta = vec![machine, workload, named("sched", &sched), named("seed", &seed.to_string())];
-        let notes = run_config::notes(&experiment.config);
-        let head = TraceHead { format: Default::default(), meta, notes, why: true, marks: None };
-        let recorded = experiment.recorded(0, seed, head, &Stop::default());
-        Ok(recorded.map_err(|error| SessionError::Run { side: SIDES[side], seed, error })?.recording)
-    }
-
     /// The placements of the first runs of base and test, side by side.
     ///
     /// # Errors
     /// If there is one side, if a run fails, or if one has no placements.
-    pub fn differing(&self) -> Result<Differing, SessionError> {
-        if self.sides.experiments.len() < SIDES.len() {
-            return Err(SessionError::OneSide);
+    pub fn differing(&mut self) -> Result<Differing, SessionError> {
+        match self.recordings()? {
+            [base, test] => Ok(Differing::of(&(SIDES[0].to_owned(), base), &(SIDES[1].to_owned(), test))?),
+            _ => Err(SessionError::OneSide),
         }
-        let [base, test] = [self.recording(0)?, self.recording(1)?];
-        Ok(Differing::of(&(SIDES[0].to_owned(), &base), &(SIDES[1].to_owned(), &test))?)
+    }
+
+    /// What `FairgroundView.mount` shows of the first run of each side.
+    ///
+    /// # Errors
+    /// If a run fails.
+    pub fn view(&mut self) -> Result<Vec<u8>, SessionError> {
+        self.recordings()?;
+        let mut shown = Vec::new();
+        for (number, (side, recording)) in self.sides.named().iter().zip(&self.recordings).enumerate() {
+            let machine = &self.sides.experiments[number].machine;
+            let reader = SideReader::new(SIDES[number], &side.name).on(Some(machine));
+            shown.push(reader.read(recording.source(SIDES[number]))?);
+        }
+        let Input { machine, workload, .. } = &self.input;
+        Ok(Model::new(&format!("{machine} {workload}"), shown).to_bytes())
+    }
+
+    /// The events of the first run of each side, with reasons, signals and energy.
+    fn recordings(&mut self) -> Result<&[Recording], SessionError> {
+        while self.recordings.len() < self.sides.experiments.len() {
+            let recording = self.record(self.recordings.len())?;
+            self.recordings.push(recording);
+        }
+        Ok(&self.recordings)
+    }
+
+    fn record(&self, side: usize) -> Result<Recording, SessionError> {
+        let mut experiment = self.sides.experiments[side].with_machine(|_| ());
+        experiment.config.energy_every_ns = Some(ENERGY_EVERY_NS);
+        experiment.config.signals = true;
+        let (seed, named) = (1, self.sides.named());
+        let setting = |name: &str| (name.to_owned(), named[side].settings.get(name).unwrap_or_default().to_owned());
+        let mut meta: Vec<(String, String)> = ["machine", "workload", "sched"].map(setting).into();
+        meta.push(("seed".into(), seed.to_string()));
+        let rails = experiment.machine.rails().into_iter().enumerate();
+        meta.extend(rails.map(|(number, (name, _))| (format!("rail{number}"), name.to_owned())));
+        let notes = run_config::notes(&experiment.config);
+        let head = TraceHead { format: TraceFormat::Recording, meta, notes, why: true, marks: None };
+        let recorded = experiment.recorded(0, seed, head, &Stop::default());
+        Ok(recorded.map_err(|error| SessionError::Run { side: SIDES[side], seed, error })?.recording)
     }
 }
 
