@@ -73,7 +73,9 @@ class Simulator {
 		return answer;
 	}
 
+	/** Ends what it is doing; a worker that does nothing stays. */
 	stop() {
+		if (!this.queue.length) return;
 		this.end(this.worker);
 		this.queue.splice(0).forEach((waiting) => waiting.fail(new Stopped("stopped")));
 	}
@@ -292,7 +294,7 @@ function table(id, caption, head, rows) {
 function showReport({ comparison, text }, warnings) {
 	const { base, test, metrics, notes, failures } = comparison;
 	at("results").hidden = false;
-	at("sides").textContent = `base ${base}, test ${test}: ${comparison.runs.length} pairs of runs`;
+	at("sides").textContent = `base ${base}, test ${test}: ${comparison.runs.length} ${comparison.runs.length === 1 ? "pair" : "pairs"} of runs`;
 	const isShown = (m) => m.base.mean || m.test.mean;
 	const drawn = metrics.some((m) => m.model);
 	const rows = metrics.filter(isShown).map((m) => {
@@ -314,10 +316,11 @@ function showReport({ comparison, text }, warnings) {
 function showRules({ rules, text }) {
 	at("agree").textContent = `Of ${rules.pairs} pairs (the same task's n-th wakeup, fork or exec in base and test), ${rules.agree} choose the same CPU.`;
 	const moved = rules.rules.filter(({ shift }) => shift);
+	if (!moved.length) at("agree").textContent += " Each rule decided as often in base as in test.";
 	const rows = moved.map(({ rule, title, text, base, test, shift }) =>
 		row([rule, node("td", [title, text].filter(Boolean).join(": "), { class: "words" }), String(base), String(test), (shift > 0 ? "+" : "") + shift]));
 	if (moved.length) table("rules", "Placements of seed 1 by the rule that decided them", ["rule", "what it is", "base", "test", "shift"], rows);
-	else at("rules").replaceChildren(node("caption", "Each rule decided as often in base as in test."));
+	else at("rules").replaceChildren();
 	at("first").textContent = text;
 	at("first-part").hidden = !rules.first && !rules.other_work;
 }
@@ -384,12 +387,18 @@ async function submit(event) {
 	event.preventDefault();
 	const input = inputOfForm();
 	simulator.stop();
+	const mine = ++turn;
+	showError("");
+	at("status").textContent = "";
+	busy(true);
 	try {
 		await address(input);
 	} catch (error) {
+		if (mine !== turn) return;
+		busy(false);
 		return error instanceof Stopped || showError(error.message);
 	}
-	run(input);
+	if (mine === turn) run(input);
 }
 
 // ---- the beginning -------------------------------------------------------------------------------------------------------------------------

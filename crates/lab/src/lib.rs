@@ -9,6 +9,9 @@
 //! placements, [`counterfactual`] the choices of our policy on a recording, [`regret`] the energy of placements above the
 //! optimum. [`conformance`] compares a kernel's decisions with our policy.
 //!
+//! Built for a system that is no Unix (WebAssembly), the crate lacks what an executor of runs carries out: [`mod@bench`], [`calibrate`],
+//! [`conformance`], [`regret`], [`replay`], [`reproduce`], [`sensitivity`].
+//!
 //! ```
 //! use std::sync::Arc;
 //! use fairground_lab::{comparison::{Report, Settings}, tables::Format};

@@ -1,9 +1,10 @@
-//! An input as the fragment of a link: its JSON, deflated, in the letters of base64url.
+//! An input as the fragment of a link: its JSON, deflated, with the checksum of zlib, in the letters of base64url. The checksum tells a
+//! link that was damaged on its way from one that means something else.
 
 use base64::prelude::{Engine, BASE64_URL_SAFE_NO_PAD};
 use miette::Diagnostic;
-use miniz_oxide::deflate::compress_to_vec;
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use miniz_oxide::deflate::compress_to_vec_zlib;
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use thiserror::Error;
 
 use crate::input::{Input, FILE_MAX};
@@ -43,7 +44,7 @@ pub enum LinkError {
 pub fn encode(input: &Input) -> String {
     // Strings, and numbers, of which those that are not finite are written as null: this cannot fail.
     let json = serde_json::to_vec(input).unwrap_or_default();
-    BASE64_URL_SAFE_NO_PAD.encode(compress_to_vec(&json, LEVEL))
+    BASE64_URL_SAFE_NO_PAD.encode(compress_to_vec_zlib(&json, LEVEL))
 }
 
 /// The input of a fragment. Whether it can run is not checked.
@@ -55,7 +56,7 @@ pub fn decode(fragment: &str) -> Result<Input, LinkError> {
         return Err(LinkError::TooLong { found: fragment.len() });
     }
     let packed = BASE64_URL_SAFE_NO_PAD.decode(fragment).map_err(LinkError::Letters)?;
-    let json = decompress_to_vec_with_limit(&packed, JSON_MAX).map_err(|_| LinkError::Packed)?;
+    let json = decompress_to_vec_zlib_with_limit(&packed, JSON_MAX).map_err(|_| LinkError::Packed)?;
     serde_json::from_slice(&json).map_err(LinkError::Json)
 }
 
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_inflates_without_end_is_refused() {
-        let bomb = BASE64_URL_SAFE_NO_PAD.encode(compress_to_vec(&vec![b' '; 64 << 20], LEVEL));
+        let bomb = BASE64_URL_SAFE_NO_PAD.encode(compress_to_vec_zlib(&vec![b' '; 64 << 20], LEVEL));
         assert!(matches!(decode(&bomb), Err(LinkError::Packed)));
         assert!(matches!(decode(&"A".repeat(LETTERS_MAX + 1)), Err(LinkError::TooLong { .. })));
     }

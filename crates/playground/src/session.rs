@@ -3,6 +3,7 @@
 use fairground_lab::comparison::Report;
 use fairground_lab::doubt::{draws_and_seeds, DrawnRuns, Draws};
 use fairground_lab::explain::{Differing, ExplainError};
+use fairground_lab::published::PublishedError;
 use fairground_lab::sides::{Sides, SidesError};
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::experiment::{Experiment, RunError, Stop, TraceFormat, TraceHead};
@@ -36,6 +37,10 @@ pub enum SessionError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Machine(#[from] fairground_machine::MachineError),
+    /// The published rows cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Published(#[from] PublishedError),
     /// There is no such metric.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -142,7 +147,7 @@ impl Session {
     /// What the pairs of runs that were made say.
     ///
     /// # Errors
-    /// If there is one side, or if a law of draws cannot be read.
+    /// If there is one side, or if published rows or a law of draws cannot be read.
     pub fn report(&self) -> Result<Report, SessionError> {
         if self.sides.experiments.len() < SIDES.len() {
             return Err(SessionError::OneSide);
@@ -161,6 +166,9 @@ impl Session {
         if !drawn.is_empty() {
             report.add_model(&drawn);
             report.note_on_draw_laws(self.sides.experiments.iter().map(|experiment| &*experiment.machine))?;
+        }
+        if self.input.machine_file.is_none() && self.input.figures.is_empty() && self.input.workload_file.is_none() {
+            self.sides.add_published(&mut report)?;
         }
         report.keep(&self.sides.selected(&Selection::Usual, &[])?);
         Ok(report)

@@ -1,0 +1,296 @@
+// The playground in headless Chromium: each stop of the tour to its result, links that are shared and links that are damaged, runs that are stopped, the
+// keyboard, a phone's width, a page from a disk. Nothing may reach the console or ask for anything outside of the page's own folder.
+//
+//   node tests/playground/page.mjs FOLDER [--links N] [--pictures DIR] [PART...]    parts: tour links stop edit keyboard disk; all unless some are named
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Browser, serve } from "./browser.mjs";
+
+const words = process.argv.slice(2);
+const taken = (name, otherwise) => {
+	const at = words.indexOf(name);
+	return at < 0 ? otherwise : words.splice(at, 2)[1];
+};
+const links = Number(taken("--links", 1000));
+const pictures = taken("--pictures", null);
+const [folder, ...parts] = words;
+const TOUR = new Function(readFileSync(`${folder}/tour.js`, "utf8") + "; return TOUR;")();
+
+function check(is, what) {
+	if (!is) throw new Error(what);
+}
+
+/** Nothing on the console, and no request but for files of the page, and what the page has in memory. */
+async function quiet(browser, home, what) {
+	const { console, asked } = await browser.heard();
+	check(console.length === 0, `${what}: on the console: ${console.join("; ").slice(0, 500)}`);
+	const own = (url) => url.startsWith(home) || url.startsWith("blob:") || url.startsWith("data:") || url.startsWith("chrome:");
+	check(asked.every(own), `${what}: it asked for ${asked.find((url) => !own(url))}`);
+}
+
+const done = (browser) => browser.until(`
+	const error = document.getElementById("error");
+	return document.body.dataset.state === "done" && (!error.hidden || /done$/.test(document.getElementById("status").textContent));`);
+const error = (browser) => browser.run(`return document.getElementById("error").textContent`);
+const text = (browser, id) => browser.run(`return document.getElementById(arguments[0]).innerText`, id);
+const picture = (browser, name) => pictures && browser.picture(`${pictures}/${name}.png`);
+
+/** What each stop must show: a cell of the table, and a rule that moved. */
+const SHOWN = {
+	"asym-prev-first": { metric: "migrations", verdict: "better", moved: "A2" },
+	"break-even": { metric: "idle_cut", verdict: "better", moved: null },
+	"lb-rework": { metric: "migrations", verdict: "better", moved: "" },
+	"misfit-unlink": { metric: "power_mw", verdict: null, moved: "" },
+	"cluster-level": { metric: "migrations", verdict: "better", moved: "" },
+};
+
+/** Times the first picture, drives every stop to its result. */
+async function tour(site) {
+	const browser = await Browser.begin();
+	try {
+		await browser.go(site.url);
+		await browser.until(`return document.body.dataset.state`);
+		const first = await browser.run(`return performance.getEntriesByName("first-contentful-paint")[0]?.startTime`);
+		const ready = await browser.run("return performance.now()");
+		console.log(`first picture after ${Math.round(first)} ms, ready after at most ${Math.round(ready)} ms`);
+		for (const { id } of TOUR) {
+			const begun = Date.now();
+			await browser.click(`#tour a[href="#stop=${id}"]`);
+			await browser.until(`return document.body.dataset.state === "running"`);
+			await done(browser);
+			check(!(await error(browser)), `${id}: ${await error(browser)}`);
+			const { metric, verdict, moved } = SHOWN[id];
+			const found = await browser.run(`return [...document.querySelectorAll("#table tbody tr")]
+				.find((row) => row.cells[0].textContent === arguments[0])?.cells[7].textContent`, metric);
+			check(verdict ? found === verdict : found, `${id}: ${metric} is ${found}`);
+			const rules = await text(browser, "rules");
+			check(moved === null || (rules.includes("shift") && rules.includes(moved)), `${id}: the rules that moved: ${rules}`);
+			check(await browser.run(`return document.querySelectorAll("#view canvas").length`), `${id}: nothing is drawn`);
+			check((await text(browser, "stop")).length > 200, `${id}: it has no text`);
+			await quiet(browser, site.url, id);
+			await picture(browser, id);
+			console.log(`${id}: ${metric} ${found}, ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+		}
+	} finally {
+		await browser.end();
+	}
+}
+
+/** A generator of numbers below `n`, from a seed. */
+function random(seed) {
+	let state = seed >>> 0;
+	return (n) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor((state / 2 ** 32) * n);
+	};
+}
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_ %=+/.é#\u0000";
+
+/** The link with one to three changes: a letter replaced, left out, put in, or all that follows cut. */
+function mutated(link, draw) {
+	let letters = [...link];
+	for (let n = 1 + draw(3); n > 0; n--) {
+		const at = draw(letters.length + 1), letter = LETTERS[draw(LETTERS.length)];
+		[() => letters.splice(at, 1, letter), () => letters.splice(at, 1), () => letters.splice(at, 0, letter), () => letters.splice(at)][draw(4)]();
+	}
+	return letters.join("");
+}
+
+/** Follows each link in the page: its message, `done` if it ran, `empty` if nothing was left of it; nothing if it does not settle. */
+const FOLLOW = `
+	const [links, answer] = arguments, at = (id) => document.getElementById(id);
+	const pause = (ms) => new Promise((go) => setTimeout(go, ms));
+	const changed = (hash) => new Promise((go) => { addEventListener("hashchange", () => setTimeout(go), { once: true }); location.hash = hash; });
+	(async () => {
+		const outcomes = [];
+		for (const link of links) {
+			await changed("another");
+			if (link) await changed(link);
+			let outcome = link ? "" : "empty";
+			for (let wait = 0; !outcome && wait < 60000; wait += 5) {
+				const isDone = document.body.dataset.state === "done";
+				outcome = at("error").textContent || (isDone && /done$/.test(at("status").textContent) ? "done" : location.hash.length < 2 ? "empty" : "");
+				if (!outcome) await pause(5);
+			}
+			outcomes.push(outcome);
+		}
+		return outcomes;
+	})().then(answer);`;
+
+/** A link is made and followed; changed ones give a clear message, or run if what is changed does not matter. */
+async function shared(site) {
+	const browser = await Browser.begin();
+	try {
+		await browser.go(site.url);
+		await browser.until(`return document.body.dataset.state`);
+		const set = `for (const [id, value] of Object.entries(arguments[0])) document.getElementById(id).value = value;`;
+		await browser.run(set, { machine: "hikey", workload: "sched-pipe:loops=20,threads", seeds: "1", test: "fair:v5.9+asym-prev-first hz=1000" });
+		await browser.click("#run");
+		await browser.until(`return document.body.dataset.state === "running" || document.body.dataset.state === "done"`);
+		await done(browser);
+		check(!(await error(browser)), await error(browser));
+		const hash = await browser.run("return location.hash");
+		check(hash.startsWith("#run="), `the address has no link: ${hash}`);
+		const shown = await text(browser, "table");
+		await browser.go("about:blank");
+		await browser.go(site.url + hash);
+		await browser.until(`return document.body.dataset.state`);
+		await done(browser);
+		check((await text(browser, "table")) === shown, "a link shows something else than what it was made from");
+		check((await browser.run(`return document.getElementById("test").value`)).endsWith("hz=1000"), "a link does not fill the form");
+		await quiet(browser, site.url, "a link");
+		const draw = random(29);
+		let [refused, ran] = [0, 0];
+		for (let n = 0; n < links; n += 100) {
+			const some = Array.from({ length: Math.min(100, links - n) }, () => mutated(hash.slice(1), draw));
+			for (const [number, outcome] of (await browser.runAsync(FOLLOW, some)).entries()) {
+				if (outcome === "done" || outcome === "empty") ran++;
+				else refused++;
+				check(outcome && !/failed:|panicked|undefined|\[object/.test(outcome), `the link ${some[number]}: ${outcome}`);
+			}
+		}
+		await quiet(browser, site.url, "damaged links");
+		check(refused > links / 2, `${refused} of ${links} damaged links are refused`);
+		console.log(`${links} damaged links: ${refused} refused with a message, ${ran} as they were`);
+	} finally {
+		await browser.end();
+	}
+}
+
+/** Runs that would take hours stop at once, and the next ones run. */
+async function stopped(site) {
+	const browser = await Browser.begin();
+	try {
+		await browser.go(site.url);
+		await browser.until(`return document.body.dataset.state`);
+		const set = `for (const [id, value] of Object.entries(arguments[0])) document.getElementById(id).value = value;`;
+		for (let n = 0; n < 3; n++) {
+			await browser.run(set, { machine: "hikey960", workload: "sched-pipe:loops=1000000000,threads", seeds: "64" });
+			await browser.click("#run");
+			await browser.until(`return /^run 1 of 128/.test(document.getElementById("status").textContent)`);
+			await browser.click("#cancel");
+			await browser.until(`return document.getElementById("status").textContent === "stopped" && document.body.dataset.state === "done"`);
+		}
+		await browser.run(set, { workload: "sched-pipe:loops=20,threads", seeds: "1" });
+		await browser.click("#run");
+		await done(browser);
+		check((await text(browser, "table")).includes("ops_per_sec"), "nothing runs after a stop");
+		await quiet(browser, site.url, "stops");
+		console.log("stopped three times, and ran again");
+	} finally {
+		await browser.end();
+	}
+}
+
+/** A figure and a switch are changed, a machine file is edited; mistakes have the command's messages. */
+async function edited(site) {
+	const browser = await Browser.begin({ dark: true });
+	try {
+		await browser.go(site.url);
+		await browser.until(`return document.body.dataset.state`);
+		const set = `for (const [id, value] of Object.entries(arguments[0])) {
+			const field = document.getElementById(id);
+			field.value = value;
+			field.dispatchEvent(new Event("change"));
+		}`;
+		await browser.run(set, { workload: "sched-pipe:loops=50,threads", seeds: "1" });
+		await browser.click("#figures-part summary");
+		await browser.run(`const find = document.getElementById("figure-find"); find.value = "migrate"; find.dispatchEvent(new Event("input"));`);
+		await browser.until(`return document.querySelectorAll("#figures input").length === 1`);
+		await browser.run(`const field = document.querySelector("#figures input"); field.value = "5000"; field.dispatchEvent(new Event("change"));`);
+		check((await text(browser, "changed")).includes("= 5000"), "the changed figure is not shown");
+		await browser.run(set, { "test-switch": "+asym-check-scope=asym" });
+		check((await browser.run(`return document.getElementById("test").value`)) === "fair:v5.9+asym-prev-first+asym-check-scope=asym", "the switch is not added");
+		await browser.run(set, { "test-switch": "+asym-check-scope=asym" });
+		await browser.run(set, { "base-preset": "v6.1" });
+		check((await browser.run(`return document.getElementById("base").value`)) === "fair:v6.1", "the preset is not taken");
+		await browser.click("#run");
+		await done(browser);
+		check(!(await error(browser)), await error(browser));
+		await picture(browser, "edited-dark");
+		await browser.click("#machine-part summary");
+		await browser.click("#machine-copy");
+		await browser.until(`return document.getElementById("machine-file").value.includes("format")`);
+		await browser.run(`const file = document.getElementById("machine-file"); file.value = file.value.replace("migrate = {", "migrat = {");`);
+		await browser.click("#run");
+		await done(browser);
+		const message = await error(browser);
+		check(message.includes("migrat") && message.includes("migrate"), `a key that is wrong: ${message}`);
+		await quiet(browser, site.url, "edits");
+		console.log(`edited; a wrong key: ${message.split("\n")[0].trim()}`);
+	} finally {
+		await browser.end();
+	}
+}
+
+/** Without a mouse, at a phone's width; each field has a name, nothing is wider than the window. */
+async function keyboard(site) {
+	const browser = await Browser.begin({ width: 500 });
+	try {
+		await browser.cdp("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 2, mobile: true });
+		await browser.go(site.url);
+		await browser.until(`return document.body.dataset.state`);
+		await browser.run(`document.getElementById("workload").value = "sched-pipe:loops=20,threads"; document.getElementById("seeds").value = "1";`);
+		const seen = new Set();
+		for (let n = 0; n < 60 && !seen.has("run"); n++) {
+			await browser.keys("\uE004");
+			seen.add(await browser.run(`return document.activeElement.id || document.activeElement.textContent.trim()`));
+		}
+		for (const id of ["machine", "workload", "base", "test", "seeds", "run"]) check(seen.has(id), `Tab does not come to ${id}: ${[...seen].join(", ")}`);
+		await browser.keys("\uE007");
+		await done(browser);
+		check((await text(browser, "table")).includes("ops_per_sec"), "Enter does not run");
+		const nameless = await browser.run(`return [...document.querySelectorAll("input, select, textarea, button, a")]
+			.filter((field) => !(field.labels?.length || field.ariaLabel || field.textContent.trim() || field.title)).map((field) => field.outerHTML.slice(0, 80))`);
+		check(nameless.length === 0, `without a name for a screen reader: ${nameless.join("; ")}`);
+		const wide = await browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+		check(wide <= 0, `the page is ${wide} px wider than a phone`);
+		await picture(browser, "phone");
+		await quiet(browser, site.url, "the keyboard");
+		console.log("runs by keyboard alone, at a phone's width");
+	} finally {
+		await browser.end();
+	}
+}
+
+/** From a disk, and from a server that is gone. */
+async function disk(site) {
+	const browser = await Browser.begin();
+	try {
+		const home = pathToFileURL(resolve(folder)).href + "/";
+		const short = `document.getElementById("workload").value = "sched-pipe:loops=20,threads"; document.getElementById("seeds").value = "1";`;
+		await browser.go(home + "index.html");
+		await browser.until(`return document.body.dataset.state`);
+		await browser.run(short);
+		await browser.click("#run");
+		await done(browser);
+		check((await text(browser, "table")).includes("ops_per_sec"), `from a disk: ${await error(browser)}`);
+		await quiet(browser, home, "from a disk");
+		const other = await serve(folder);
+		await browser.go(other.url);
+		await browser.until(`return navigator.serviceWorker.controller || navigator.serviceWorker.ready.then(() => true)`);
+		other.end();
+		await browser.go(other.url);
+		await browser.until(`return document.body.dataset.state`);
+		await browser.run(short);
+		await browser.click("#run");
+		await done(browser);
+		check((await text(browser, "table")).includes("ops_per_sec"), `without its server: ${await error(browser)}`);
+		console.log("runs from a disk, and when the server is gone");
+	} finally {
+		await browser.end();
+	}
+}
+
+const all = { tour, links: shared, stop: stopped, edit: edited, keyboard, disk };
+const site = await serve(folder);
+try {
+	for (const [name, part] of Object.entries(all)) if (!parts.length || parts.includes(name)) await part(site);
+} catch (failure) {
+	console.log(`playground: ${failure.message}`);
+	process.exitCode = 1;
+} finally {
+	site.end();
+}
