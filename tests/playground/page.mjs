@@ -29,9 +29,14 @@ async function quiet(browser, home, what) {
 	check(asked.every(own), `${what}: it asked for ${asked.find((url) => !own(url))}`);
 }
 
-const done = (browser) => browser.until(`
-	const error = document.getElementById("error");
-	return document.body.dataset.state === "done" && (!error.hidden || /done$/.test(document.getElementById("status").textContent));`);
+/** Seconds that no run of these tests comes near. */
+const LONG = 1800;
+
+const done = (browser) => browser.until(
+	`const error = document.getElementById("error"), status = document.getElementById("status").textContent;
+	return document.body.dataset.state === "done" && (!error.hidden || /done$/.test(status));`,
+	LONG,
+);
 const error = (browser) => browser.run(`return document.getElementById("error").textContent`);
 const text = (browser, id) => browser.run(`return document.getElementById(arguments[0]).innerText`, id);
 const picture = (browser, name) => pictures && browser.picture(`${pictures}/${name}.png`);
