@@ -31,6 +31,9 @@ export class Browser {
 		const browser = new Browser();
 		browser.profile = mkdtempSync(join(tmpdir(), "playground-"));
 		browser.driver = spawn("chromedriver", ["--port=0", "--log-level=SEVERE"], { stdio: ["ignore", "pipe", "inherit"] });
+		// It ends its browser, also when the test is ended.
+		process.once("exit", () => browser.driver.kill());
+		for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 		browser.address = await new Promise((done, fail) => {
 			let said = "";
 			browser.driver.on("error", fail);
