@@ -56,7 +56,7 @@ const TOUR = [
 			"The base is a kernel that compares clamps with capacities (util_fits_cpu): a boosted thread on a medium CPU is a misfit, the machine is overutilized, and tasks spread onto big CPUs. The test is the same kernel with the patch.",
 		],
 		rule: "cpu_overutilized: a CPU counts as overutilized by how busy it is, not because a clamp of a task does not fit it; misfits are left to the misfit path.",
-		look: "Look at the rules that moved: wakeups return from the paths beside EAS (select_idle_sibling) to find_energy_efficient_cpu. Power follows by a few percent only, and eight seeds of two seconds may not settle it: the interval says so. The mail measured 155.7 to 131.4 mW.",
+		look: "Look at the rules that moved: wakeups return from the paths beside EAS (select_idle_sibling) to find_energy_efficient_cpu. Power hardly follows here: eight seeds of two seconds settle nothing, which its interval says. The mail measured 155.7 to 131.4 mW.",
 		then: "Then compare fair:misfit-unlink-baseline with fair:misfit-unlink-ufc: that step costs power. Or take 32 seeds.",
 		input: { version: 1, machine: "pixel6", workload: "jankbench:frame-scale=0.278,duration=2", base: "fair:misfit-unlink-ufc", test: "fair:misfit-unlink-patched-v4", settings: [["governor", "schedutil"]], seeds: 8, draws: 0 },
 	},
