@@ -239,11 +239,12 @@ impl Run {
     /// Runs and writes the trace. The trace appears if the run completes or fails on the way, and does not appear if
     /// the run is refused or interrupted.
     fn traced(&self, experiment: &Experiment, path: &Path, logs: Option<Logs>) -> Result<RunReport, Failure> {
-        if path.is_file() && path.extension().is_some_and(|ending| ending == "toml" || ending == "json") {
+        let inputs = [MachineSpec::parse(&self.machine).file(), Workload::file(&self.workload)];
+        let is_no_trace = path.is_file() && path.extension().is_some_and(|ending| ending == "toml" || ending == "json");
+        let mut output = OutputFile::beside(path, &inputs)?;
+        if is_no_trace {
             return Err(NoTraceFile(path.display().to_string()).into());
         }
-        let inputs = [MachineSpec::parse(&self.machine).file(), Workload::file(&self.workload)];
-        let mut output = OutputFile::beside(path, &inputs)?;
         let format = self.trace_format.unwrap_or_else(|| TraceFormatName::by_ending(path));
         let text = match format {
             TraceFormatName::Dat => Some(output.scratch()?),

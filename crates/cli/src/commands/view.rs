@@ -383,5 +383,5 @@ impl View {
 /// What made the page, as its last line.
 fn made(by: &MadeBy) -> String {
     let command = by.command.as_deref().map_or(String::new(), |command| format!(": <code>{}</code>", escaped(command)));
-    format!("<p class=\"soft\">fairground {} ({}){command}</p>\n", escaped(&by.version), escaped(&by.commit))
+    format!("<p class=\"soft\">fairground {} ({}){command}</p>\n", escaped(by.version), escaped(by.commit))
 }
