@@ -694,7 +694,7 @@ const FairgroundView = (() => {
         const unsure = side.tables.answers.doubt.reduce((sum, doubt, i) => sum + (doubt && side.tables.answers.decision[i] >= model.in_step ? 1 : 0), 0);
         const figures = [
           `${side.events.toLocaleString("en")} events in ${duration(side.span_ns)}`, `${decisions.rows.toLocaleString("en")} placements`,
-          side.asked || model.in_step ? `${counted.toLocaleString("en")} where the other scheduler decides otherwise${unsure ? `, ${unsure.toLocaleString("en")} where that is not sure` : ""}` : null,
+          side.asked || model.in_step ? `${counted.toLocaleString("en")}${side.asked ? "" : ` of the first ${model.in_step.toLocaleString("en")}`} where the other scheduler decides otherwise${unsure ? `, ${unsure.toLocaleString("en")} where that is not sure` : ""}` : null,
           power.rows ? `${joules.toPrecision(4)} J` : null,
         ].filter(Boolean).join(", ");
         return make("div", { class: side.number ? "fg-side fg-test" : "fg-side" },
