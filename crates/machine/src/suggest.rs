@@ -10,7 +10,7 @@ const ABBREVIATED: usize = 3;
 
 /// The valid name nearest to `name`, if one is near enough to be meant: by one edit; or the shortest that begins with
 /// `name`, if that has three characters; or by more edits, one for each three characters beside the first, if the names
-/// begin or end alike. An edit inserts, removes or replaces a character, or swaps two neighbours; case does not count. Of
+/// begin alike or the other has `name` within. An edit inserts, removes or replaces a character, or swaps two neighbours; case does not count. Of
 /// several equally near the first.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
@@ -25,16 +25,16 @@ pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Opti
         match edits {
             0 | 1 => Some((0, edits)),
             _ if length >= ABBREVIATED && longer <= LONGEST && other.starts_with(&name) => Some((1, longer)),
-            _ => (edits <= edits_max && are_ends_alike(&name, &other)).then_some((2, edits)),
+            _ => (edits <= edits_max && are_alike(&name, &other)).then_some((2, edits)),
         }
     };
     let near = valid.into_iter().filter_map(|other| Some((distance(other)?, other)));
     near.min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
 }
 
-/// Whether two names have their first or their last character in common.
-fn are_ends_alike(name: &str, other: &str) -> bool {
-    name.chars().next() == other.chars().next() || name.chars().next_back() == other.chars().next_back()
+/// Whether `other` begins as `name` does, or has it within.
+fn are_alike(name: &str, other: &str) -> bool {
+    name.chars().next() == other.chars().next() || other.contains(name)
 }
 
 /// `did you mean X? ` where a name is near, and `expected` with the list of what is valid.

@@ -1,7 +1,7 @@
 //! A first look at all rows: few seeds, short runs. No row is scored.
 //!
 //! **The rule.** [`SEEDS`] pairs of runs per row, whatever the row asks for, and a quarter of the length at which it
-//! runs otherwise ([`crate::shortened`]).
+//! runs otherwise (`shortened.rs`).
 
 use crate::published::Mail;
 use crate::shortened::shortened;
