@@ -247,7 +247,8 @@ impl<R: ReadAt> PerfDataReader<R> {
                 push_sanitized(&mut comm, text.split(|byte| *byte == 0).next().unwrap_or_default(), false);
                 match self.time_at_end(&body) {
                     Some(time) => self.hold(time, Waiting::Name { tid, comm }),
-                    None => self.rename(tid, comm),
+                    // With records whose time is known before it, e.g. the fork of the thread.
+                    None => self.hold(self.seen, Waiting::Name { tid, comm }),
                 }
             }
             FORK if body.len() >= 24 => {
