@@ -148,7 +148,7 @@ global_func u32 load_balance(struct live_cpu *c state_arg, struct fg_domain *sd 
 	b->kind = kind;
 	c->attempts[kind & 3]++;
 	fg_balance_begin(sys, b);
-	for (u32 i = 0; can_loop(i, FG_NR_CPUS); i++) {
+	for (u32 i = 0, found = 0; can_loop(i, FG_NR_CPUS); i++) {
 		u32 before = b->moved, active;
 
 		if (!fg_should_we_balance(sys, b)) {
@@ -159,6 +159,8 @@ global_func u32 load_balance(struct live_cpu *c state_arg, struct fg_domain *sd 
 			end_balance(b);
 			break;
 		}
+		c->found[kind & 3] += !found;
+		found = 1;
 		note_source(c, b, kind, sd->level);
 		if (move_tasks(b) == FG_LB_REDO) {
 			tell_pass(c, b->moved - before, 0);
@@ -319,6 +321,7 @@ global_func s32 push_target(struct fg_cpu *src state_arg, SLOT, u32 may, u64 now
 	fg_active_end(src, b, pushed);
 	c->attempts[LIVE_ACTIVE]++;
 	if (pushed && b->sd) {
+		c->found[LIVE_ACTIVE]++;
 		note_source(c, b, LIVE_ACTIVE, b->sd->level);
 		tell_pass(c, 1, 0);
 	}

@@ -80,8 +80,8 @@ struct live_run {
 #define LIVE_DECISION 9 /* value: the lower half of the address of the live_decision */
 #define LIVE_FREQUENCY 10 /* value: the CPU whose clock changes << 32, and kHz */
 #define LIVE_BALANCE 11 /* a live_balance_event */
-#define LIVE_PLACED 13 /* a live_placed_event: a placement without its state */
 #define LIVE_PICK 12 /* a live_pick_event. pid: the task that it is about, other: the current one, or the same again; without names */
+#define LIVE_PLACED 13 /* a live_placed_event: a placement of pid without its state. other: pid again */
 
 /* live_pick_event.kind */
 #define LIVE_PICKED 0
@@ -169,8 +169,8 @@ struct live_cpu {
 	struct live_decision *recorded; /* the placement that it makes, null: it is not recorded */
 	u64 lost_decisions; /* placements that found no free slot */
 	u64 lost_events; /* that found no room in `events` */
-	u64 late; /* how often a task of its queue had waited for long, and it got another look, */
-	u64 late_since; /* ns: since when, when the watchdog last looked, */
+	u64 late; /* written by the CPU that watches: how often a task of the queue had waited for long, and the CPU was kicked, */
+	u64 late_since; /* ns: since when, when it last looked, */
 	u64 late_pid; /* and which task */
 	u64 idled_early[LIVE_WAYS]; /* how often the CPU went idle with tasks in its queue, and was sent back to them, by LIVE_WAY_* */
 	u64 way; /* how its last dispatch ended: LIVE_WAY_* */

@@ -122,7 +122,6 @@ global_func u32 tell_pass(struct live_cpu *c state_arg, u32 moved, u32 active)
 {
 	struct live_balance_event *e;
 
-	c->found[c->pass.kind & 3]++;
 	if (!head()->recorder)
 		return 0;
 	e = (struct live_balance_event *)room(LIVE_BALANCE, sizeof(*e));

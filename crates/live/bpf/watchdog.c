@@ -31,15 +31,30 @@ static noinline u64 longest_queued(u32 cpu, u64 now)
 	return now - c->late_since;
 }
 
+/* Guards next_watch. */
+struct bpf_spin_lock watch_lock SEC(".data.watch_lock");
+
+/* 1: it is this CPU that looks now. */
+static inline u32 takes_watch(struct live_head *h, u64 now)
+{
+	u32 is_due;
+
+	bpf_spin_lock(&watch_lock);
+	is_due = now >= h->next_watch;
+	if (is_due)
+		h->next_watch = now + WATCH_EVERY;
+	bpf_spin_unlock(&watch_lock);
+	return is_due;
+}
+
 static inline void watch_queues(u64 now)
 {
 	static char text[] = "pid %lld has waited for %lld ms in the queue of CPU %lld";
 	struct live_head *h = head();
 	u64 nr = h->sys->nr_cpus;
 
-	if (now < h->next_watch)
+	if (now < h->next_watch || !takes_watch(h, now))
 		return;
-	h->next_watch = now + WATCH_EVERY;
 	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr; cpu++) {
 		struct live_cpu *c = &h->cpus[cpu];
 		u64 waited = longest_queued(cpu, now), data[3];

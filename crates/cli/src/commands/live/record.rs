@@ -37,6 +37,11 @@ impl Record {
         let command_failed = beside.end();
         let output = self.output.as_deref().unwrap_or(Path::new("record"));
         print_beside(output, &report(&recorded, self.what()))?;
+        if recorded.is_cut_short {
+            return Err(run_failed(
+                "the scheduler has ended meanwhile, or was started anew: nothing is recorded of what came then",
+            ));
+        }
         if recorded.same == recorded.decisions {
             return command_failed.map_or(Ok(End::Done), |why| Err(run_failed(why)));
         }
@@ -142,14 +147,11 @@ fn words(topology: &Topology) -> RuleNames {
 }
 
 fn report(recorded: &Recorded, what: What) -> String {
-    let Recorded { events, decisions, same, lost, different, is_cut_short } = recorded;
+    let Recorded { events, decisions, same, lost, different, .. } = recorded;
     let mut text = match what.state {
         true => format!("{events} events, {decisions} placements with their state\n"),
         false => format!("{events} events\n"),
     };
-    if *is_cut_short {
-        text += "the scheduler has ended meanwhile, or was started anew: nothing is recorded of what came then\n";
-    }
     if *lost != (0, 0) {
         text += &format!("without room: {} placements, {} events\n", lost.0, lost.1);
     }
