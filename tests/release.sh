@@ -134,6 +134,7 @@ try_wheel() {
 		foreign_wheel "$cpu" "$wheel"
 		return
 	fi
+	[ -n "$(pythons)" ] || { echo "no Python from 3.10 on with venv: no wheel is tried"; exit 77; }
 	for python in $(pythons); do
 		SECONDS=0
 		rm -rf venv
