@@ -45,6 +45,16 @@ pub enum Failure {
     Interrupted(String),
 }
 
+impl Failure {
+    /// The error in one line, without what would help.
+    pub fn words(&self) -> String {
+        match self {
+            Failure::Run(report) | Failure::Input(report) => report.to_string(),
+            Failure::Interrupted(said) => said.clone(),
+        }
+    }
+}
+
 /// An error counts as bad input unless it is made with [`run_failed`].
 impl<E: Diagnostic + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Failure {

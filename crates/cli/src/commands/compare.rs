@@ -4,6 +4,7 @@ mod pair;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use fairground_fair::Features;
@@ -167,9 +168,11 @@ impl Compare {
         if self.traces.is_some() && self.format != Format::Html {
             return Err(NotAPage.into());
         }
+        let links =
+            self.traces.as_deref().map(|directory| Links::create(directory, self.output.as_deref())).transpose()?;
         let report = self.report(&sides, &conditions)?;
         let mut text = match self.format {
-            Format::Html => page(&report, &self.shown(&sides, &report)?),
+            Format::Html => page(&report, &self.shown(&sides, &report, links.as_ref())?),
             other => other.render(&report),
         };
         match (self.format, self.legend) {
@@ -178,6 +181,11 @@ impl Compare {
             _ => {}
         }
         deliver(&text, output)?;
+        if self.format == Format::Html && stop_on_signals().load(Ordering::Relaxed) {
+            return Err(Failure::Interrupted(
+                "interrupted while pairs were looked at; the page is there without the rest".into(),
+            ));
+        }
         Ok(end(&report, &conditions))
     }
 
@@ -283,17 +291,20 @@ impl Compare {
     }
 
     /// A pair of runs of each comparison: the first in which the sides differ.
-    fn shown(&self, specs: &[SideSpec], report: &Report) -> Result<Vec<Option<PairShown>>, Failure> {
+    fn shown(
+        &self,
+        specs: &[SideSpec],
+        report: &Report,
+        links: Option<&Links>,
+    ) -> Result<Vec<Option<PairShown>>, Failure> {
         let (machine, workload, sched) = (&self.machine, &self.workload, self.sched.as_deref());
         let common = Common { machine, workload, sched, config: self.options.config()? };
         let sides = Sides::find(specs, &common, &self.workers.workers())?;
-        let links =
-            self.traces.as_deref().map(|directory| Links::create(directory, self.output.as_deref())).transpose()?;
         let show = |(number, comparison): (usize, &Comparison)| {
             let pair = comparison.pairs.iter().find(|pair| pair.base != pair.test)?;
-            Some(pair::show(&sides, number + 1, pair.seed, links.as_ref()))
+            Some(pair::show(&sides, number + 1, pair.seed, links))
         };
-        report.comparisons.iter().enumerate().map(show).map(Option::transpose).collect()
+        Ok(report.comparisons.iter().enumerate().map(show).collect())
     }
 
     /// How many draws the sides are run on.

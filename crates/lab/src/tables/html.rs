@@ -20,6 +20,8 @@ pub struct PairShown {
     pub parted: Result<Parted, String>,
     /// Traces: what each is, and where it is, relative to the page.
     pub traces: Vec<(String, String)>,
+    /// Why some of the traces that were asked for are not there.
+    pub traces_problem: Option<String>,
     /// The command that shows this pair.
     pub command: String,
 }
@@ -214,6 +216,9 @@ fn pair(body: &mut String, comparison: &Comparison, shown: &PairShown) {
             let _ = write!(body, " <a href=\"{}\">{}</a>", escaped(file), escaped(words));
         }
         body.push_str("; ui.perfetto.dev opens them, and <code>fairground view</code>.</p>\n");
+    }
+    if let Some(problem) = &shown.traces_problem {
+        let _ = writeln!(body, "<p>Not written: {}</p>", escaped(problem));
     }
     let _ = writeln!(body, "<p>All placements of this pair:</p>\n<pre>{}</pre>", escaped(&shown.command));
 }

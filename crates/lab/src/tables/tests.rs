@@ -84,7 +84,13 @@ fn a_page_has_both_intervals_the_verdicts_and_the_rules_that_moved() {
         text: "<all>".into(),
     };
     let traces = vec![("base".to_owned(), "a&b.txt".to_owned())];
-    let shown = PairShown { seed: 3, parted: Ok(parted), traces, command: "fairground view 'm'".into() };
+    let shown = PairShown {
+        seed: 3,
+        parted: Ok(parted),
+        traces,
+        traces_problem: Some("a<b".into()),
+        command: "fairground view 'm'".into(),
+    };
     let text = page(&report, &[Some(shown)]);
     for part in [
         "<title>Fairground: sched-pipe:loops=50000,threads on hikey960</title>",
@@ -100,6 +106,7 @@ fn a_page_has_both_intervals_the_verdicts_and_the_rules_that_moved() {
         "<tr><td>1</td><td>4</td><td>select_idle_sibling: target (A1)</td></tr>",
         "The first that differs, after 3",
         "<a href=\"a&amp;b.txt\">base</a>",
+        "<p>Not written: a&lt;b</p>",
         "&lt;all&gt;",
         "FAILED: fair:v5.9 seed 7: task 7 lost",
         "made by: fairground 1.2.3",

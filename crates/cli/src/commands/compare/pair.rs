@@ -47,8 +47,8 @@ impl Links {
     }
 }
 
-/// Makes the pair of base and of the test of this number, from 1.
-pub fn show(sides: &Sides, number: usize, seed: u64, links: Option<&Links>) -> Result<PairShown, Failure> {
+/// Makes the pair of base and of the test of this number, from 1. What fails is said in its place: the comparison is made already.
+pub fn show(sides: &Sides, number: usize, seed: u64, links: Option<&Links>) -> PairShown {
     let named = sides.named();
     let record = |side: usize| -> Result<Recording, String> {
         let head = head(sides, &named[side].settings, side, seed, TraceFormat::Recording);
@@ -59,22 +59,27 @@ pub fn show(sides: &Sides, number: usize, seed: u64, links: Option<&Links>) -> R
         let differing = Differing::of(&("base".to_owned(), &base), &("test".to_owned(), &test));
         differing.map(|differing| Parted::new(&differing)).map_err(|error| error.to_string())
     });
-    let mut traces = Vec::new();
+    let (mut traces, mut traces_problem) = (Vec::new(), None);
     for (side, word) in links.iter().flat_map(|_| [(0, "base"), (number, "test")]) {
         let Some(links) = links else { continue };
         let name = format!("{word}-{number}.perfetto-trace");
-        let path = links.directory.join(&name);
-        let output = OutputFile::create(&path)?;
         let head = head(sides, &named[side].settings, side, seed, TraceFormat::Perfetto);
-        let trace = Some(Trace { head, file: output.descriptor()? });
-        let ran = sides.experiments[side].write(0, seed, Outputs { trace, logs: None }, (&stop_on_signals()).into());
-        ran.outcome.map_err(run_failed)?;
-        ran.trace.map_err(|e| run_failed(format!("cannot write {}: {e}", path.display())))?;
-        output.finish()?;
-        traces.push((format!("{word} ({name})"), links.link(&name)));
+        match write_trace(sides, side, seed, head, &links.directory.join(&name)) {
+            Ok(()) => traces.push((format!("{word} ({name})"), links.link(&name))),
+            Err(failure) => traces_problem = Some(format!("{name}: {}", failure.words())),
+        }
     }
     let command = command(sides, &named[0].settings, number, seed);
-    Ok(PairShown { seed, parted, traces, command })
+    PairShown { seed, parted, traces, traces_problem, command }
+}
+
+fn write_trace(sides: &Sides, side: usize, seed: u64, head: TraceHead, path: &Path) -> Result<(), Failure> {
+    let output = OutputFile::create(path)?;
+    let trace = Some(Trace { head, file: output.descriptor()? });
+    let ran = sides.experiments[side].write(0, seed, Outputs { trace, logs: None }, (&stop_on_signals()).into());
+    ran.outcome.map_err(run_failed)?;
+    ran.trace.map_err(|e| run_failed(format!("cannot write {}: {e}", path.display())))?;
+    output.finish()
 }
 
 fn head(sides: &Sides, settings: &Settings, side: usize, seed: u64, format: TraceFormat) -> TraceHead {
