@@ -8,7 +8,9 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
 
-guest_line "$1" | awk -v states="${2:-}" '
+file=guest/machines.txt
+guest_machines | grep -qx "$1" || file=guest/live-machines.txt
+guest_line "$1" | awk -v states="${2:-}" -v file="$file" '
 	function list(size,   i, text) {
 		for (i = 0; i < nr; i += size) text = text (i ? ", " : "") sprintf("\"%d-%d\"", i, i + size - 1)
 		return "[" text "]"
@@ -52,7 +54,6 @@ guest_line "$1" | awk -v states="${2:-}" '
 
 	{
 		nr = split($2, capacity, ",")
-		file = NF > 5 ? "guest/live-machines.txt" : "guest/machines.txt"
 		print "format = 1\nname = \"guest-" $1 "\"\ntitle = \"Guest " $1 " of " file "\"\n"
 		print "[sources]\nG = \"" file "\"\n"
 		print "[topology]\nsource = \"G\"\ncpus = " nr "\nllcs = " list($4)

@@ -88,7 +88,7 @@ fn fewer(caches: &Caches, part: &dyn Fn(&CpuMask) -> CpuMask) -> Caches {
     let mut all: Vec<crate::Cache> = Vec::new();
     for old in &caches.all {
         let cache = crate::Cache { cpus: part(&old.cpus), ..old.clone() };
-        // Two of the same CPUs would be one behind the other without anybody to share it with: the nearer one is larger by it.
+        // Two of the same CPUs would be one behind the other without anybody to share it with: the larger one stays.
         match all.iter_mut().find(|known| known.cpus == cache.cpus) {
             Some(known) => known.size_kib = known.size_kib.max(cache.size_kib),
             None if cache.cpus.is_empty() => {}
