@@ -10,6 +10,12 @@ cd "$(dirname "$0")/.."
 rustup target add wasm32-unknown-unknown >/dev/null 2>&1 || { echo "there is no Rust for wasm32-unknown-unknown"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/other"
+echo "of somebody else" >"$dir/other/index.html"
+if playground/build.sh "$dir/other" 2>/dev/null || [ "$(ls "$dir/other")" != index.html ]; then
+	echo "playground: the build writes into a folder of other files"
+	exit 1
+fi
 playground/build.sh "$dir/page"
 
 # What a server sends: every file compressed.
