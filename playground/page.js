@@ -155,14 +155,20 @@ function describe() {
 	}));
 }
 
+/** The longest of these names that ends where the text ends, or where `+`, `-` or `=` follows. */
+function longest(text, names) {
+	const here = names.filter((name) => text.startsWith(name) && /^[-+=]?$/.test(text.slice(name.length, name.length + 1)));
+	return here.sort((a, b) => b.length - a.length)[0];
+}
+
 /** The scheduler among the words of a side: its place, its preset, its changes. */
 function schedOf(side) {
 	const words = at(side).value.trim().split(/\s+/);
 	const place = words.findIndex((word) => /^(sched=)?fair:/.test(word));
 	if (place < 0) return null;
 	const [, head, rest] = words[place].match(/^((?:sched=)?fair:)(.*)$/);
-	const known = catalog.presets.filter(({ name }) => rest === name || (rest.startsWith(name) && /[+-]/.test(rest[name.length])));
-	const preset = known.sort((a, b) => b.name.length - a.name.length)[0];
+	const known = longest(rest, catalog.presets.map(({ name }) => name));
+	const preset = catalog.presets.find(({ name }) => name === known);
 	return preset && { words, place, head, preset, changes: rest.slice(preset.name.length) };
 }
 
@@ -188,11 +194,28 @@ function changeSched(side, change) {
 	describe();
 }
 
-/** Adds a change, or takes it back if it is there. */
+/** The changes of a scheduler name one by one, with their features, as crates/fair/src/features.rs reads them; the last is what cannot be read. */
+function split(changes) {
+	const parts = [];
+	while (changes) {
+		const feature = longest(changes.slice(1), catalog.features.map(({ name }) => name));
+		let end = feature ? 1 + feature.length : changes.length;
+		if (feature && changes[end] === "=") {
+			const value = longest(changes.slice(end + 1), catalog.features.find(({ name }) => name === feature).values);
+			end = value ? end + 1 + value.length : changes.length;
+		}
+		parts.push({ feature, text: changes.slice(0, end) });
+		changes = changes.slice(end);
+	}
+	return parts;
+}
+
+/** Adds a change in place of another of its feature, or takes it back if it is there. */
 function toggled(changes, change) {
-	const there = changes.indexOf(change);
-	const whole = there >= 0 && !/[\w=-]/.test(changes[there + change.length]?.replace(/[+-]/, "") ?? "");
-	return whole ? changes.slice(0, there) + changes.slice(there + change.length) : changes + change;
+	const [{ feature }] = split(change), parts = split(changes);
+	const there = parts.find((part) => part.feature === feature);
+	if (!there) return changes + change;
+	return parts.map((part) => (part !== there ? part.text : part.text === change ? "" : change)).join("");
 }
 
 async function listFigures() {

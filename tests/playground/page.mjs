@@ -216,8 +216,19 @@ async function edited(site) {
 		await browser.run(set, { "test-switch": "+asym-check-scope=asym" });
 		check((await browser.run(`return document.getElementById("test").value`)) === "fair:v5.9+asym-prev-first+asym-check-scope=asym", "the switch is not added");
 		await browser.run(set, { "test-switch": "+asym-check-scope=asym" });
+		// A name within another one, and another value of the same feature.
+		await browser.run(set, { base: "fair:v5.9+ufc-thermal hz=1000" });
+		for (const [change, name] of [
+			["+ufc", "fair:v5.9+ufc-thermal+ufc"], ["+sis-mode=prop-aged", "fair:v5.9+ufc-thermal+ufc+sis-mode=prop-aged"],
+			["+sis-mode=prop54", "fair:v5.9+ufc-thermal+ufc+sis-mode=prop54"], ["+ufc-thermal", "fair:v5.9+ufc+sis-mode=prop54"],
+			["+sis-mode=prop54", "fair:v5.9+ufc"], ["+ufc", "fair:v5.9"],
+		]) {
+			await browser.run(set, { "base-switch": change });
+			const found = await browser.run(`return document.getElementById("base").value`);
+			check(found === `${name} hz=1000`, `${change} makes ${found} of the name`);
+		}
 		await browser.run(set, { "base-preset": "v6.1" });
-		check((await browser.run(`return document.getElementById("base").value`)) === "fair:v6.1", "the preset is not taken");
+		check((await browser.run(`return document.getElementById("base").value`)) === "fair:v6.1 hz=1000", "the preset is not taken");
 		await browser.click("#run");
 		await done(browser);
 		check(!(await error(browser)), await error(browser));
