@@ -297,10 +297,6 @@ async function run(input) {
 	}
 }
 
-const four = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e6 || Math.abs(x) < 1e-4 ? x.toExponential(3) : String(Number(x.toPrecision(4))));
-const signed = (x) => (x > 0 ? "+" : "") + x.toFixed(2);
-const mean = ({ mean, sd }) => (sd ? `${four(mean)} ± ${four(sd)}` : four(mean));
-
 function row(cells, kind = "td") {
 	const made = node("tr");
 	cells.forEach((cell, n) => made.append(cell instanceof Node ? cell : node(kind === "td" && n ? "td" : "th", cell, { scope: kind === "td" ? "row" : "col" })));
@@ -314,24 +310,19 @@ function table(id, caption, head, rows) {
 	at(id).replaceChildren(node("caption", caption), top, body);
 }
 
-function showReport({ comparison, text }, warnings) {
-	const { base, test, metrics, notes, failures } = comparison;
+function showReport({ comparison, table: shown, text }, warnings) {
+	const { base, test, notes, failures } = comparison;
 	at("results").hidden = false;
 	at("sides").textContent = `base ${base}, test ${test}: ${comparison.runs.length} ${comparison.runs.length === 1 ? "pair" : "pairs"} of runs`;
-	const isShown = (m) => m.base.mean || m.test.mean;
-	const drawn = metrics.some((m) => m.model);
-	const rows = metrics.filter(isShown).map((m) => {
-		const change = m.improvement_pct === null ? `${four(m.diff)} ${m.unit}` : `${signed(m.improvement_pct)} %`;
-		const interval = m.exact ? "exact" : m.ci95 ? `${signed(m.ci95[0])} .. ${signed(m.ci95[1])} %` : "-";
-		const cells = [m.name, m.unit, m.better, mean(m.base), mean(m.test), change, interval, node("td", m.verdict, { class: m.verdict })];
-		if (drawn) cells.push(m.model?.ci90 ? `${signed(m.model.ci90[0])} .. ${signed(m.model.ci90[1])} %` : m.model ? `${signed(m.model.median_pct)} % (median)` : "-");
-		return row(cells);
+	const drawn = new Map(shown.drawn.map(([name, median, interval]) => [name, interval === "-" ? `${median} (median)` : interval]));
+	const rows = shown.rows.map((cells) => {
+		const verdict = node("td", cells.at(-1), { class: cells.at(-1) });
+		return row([...cells.slice(0, -1), verdict, ...(drawn.size ? [drawn.get(cells[0]) ?? "-"] : [])]);
 	});
-	const head = ["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict", ...(drawn ? ["over draws, 90 %"] : [])];
+	const head = [...shown.head, ...(drawn.size ? ["over draws, 90 %"] : [])];
 	table("table", "Mean ± standard deviation over seeds; improvement of test over base, positive is better", head, rows);
-	const zero = metrics.filter((m) => !isShown(m)).map(({ name }) => name);
 	const lines = [...warnings.map((warning) => `warning: ${warning}`), ...notes, ...failures.map((f) => `run failed: ${f.side} seed ${f.seed}: ${f.message}`)];
-	if (zero.length) lines.unshift(`0 on both sides: ${zero.join(", ")}`);
+	if (shown.zeros) lines.unshift(shown.zeros);
 	at("notes").replaceChildren(...lines.map((line) => node("li", line)));
 	at("text").textContent = text;
 }

@@ -57,6 +57,12 @@ const COLOURS = `
 	const { data } = canvas.getContext("2d").getImageData(156, 24 + 22, canvas.width - 156, 40);
 	return new Set(new Uint32Array(data.buffer)).size;`;
 
+/** Rows of the table that are no line of the text, white space apart. */
+const UNLIKE = `
+	const lines = document.getElementById("text").textContent.split("\\n").map((line) => line.trim().split(/\\s+/).join(" "));
+	const rows = [...document.querySelectorAll("#table tbody tr")].map((row) => [...row.cells].slice(0, 8).map((cell) => cell.textContent).join(" "));
+	return rows.length ? rows.filter((row) => !lines.includes(row)) : ["no row"];`;
+
 /** Times the first picture, drives every stop to its result. */
 async function tour(site) {
 	const browser = await Browser.begin();
@@ -79,6 +85,8 @@ async function tour(site) {
 			const rules = await text(browser, "rules");
 			check(moved === null || (rules.includes("shift") && rules.includes(moved)), `${id}: the rules that moved: ${rules}`);
 			check((await browser.run(COLOURS)) > 4, `${id}: no lanes are drawn`);
+			const unlike = await browser.run(UNLIKE);
+			check(unlike.length === 0, `${id}: not in the text of the command: ${unlike.join("; ")}`);
 			check((await text(browser, "stop")).length > 200, `${id}: it has no text`);
 			await quiet(browser, site.url, id);
 			await picture(browser, id);

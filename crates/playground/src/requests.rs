@@ -3,7 +3,7 @@
 //! A question is a JSON object with the key `ask`; an answer is one with the key `error`, or with what was asked for. An error is
 //! the text that the command prints: what is wrong, where, and the nearest valid name.
 
-use fairground_lab::tables::{documents, legend, printable, Format};
+use fairground_lab::tables::{documents, drawn_rows, legend, printable, rows, zeros, Format, HEAD};
 use fairground_machine::{preset_text, Machine};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use serde::Deserialize;
@@ -84,7 +84,11 @@ impl Playground {
             Question::Report => {
                 let report = self.session()?.report().map_err(text)?;
                 let comparison = documents(&report).pop().unwrap_or_default();
-                Ok(json!({ "comparison": comparison, "text": Format::Own.render(&report), "legend": legend(&report) }))
+                let table = report.comparisons.last().map(|comparison| {
+                    json!({ "head": HEAD, "rows": rows(comparison), "zeros": zeros(&[comparison]), "drawn": drawn_rows(comparison) })
+                });
+                let (text, legend) = (Format::Own.render(&report), legend(&report));
+                Ok(json!({ "comparison": comparison, "table": table, "text": text, "legend": legend }))
             }
             Question::Rules => {
                 let differing = self.session()?.differing().map_err(text)?;
@@ -174,6 +178,12 @@ mod tests {
         let report = ask(&mut playground, json!({ "ask": "report" }));
         let metrics = report["comparison"]["metrics"].as_array().unwrap();
         assert!(metrics.iter().any(|m| m["name"] == "ops_per_sec" && m["model"]["draws"] == 1), "{report}");
+        let text = report["text"].as_str().unwrap();
+        for rows in [&report["table"]["rows"], &report["table"]["drawn"]] {
+            let cells = rows[0].as_array().unwrap().iter().map(|cell| cell.as_str().unwrap());
+            let words: Vec<&str> = cells.flat_map(str::split_whitespace).collect();
+            assert!(text.lines().any(|line| line.split_whitespace().eq(words.iter().copied())), "{words:?}: {text}");
+        }
         assert_eq!(report["comparison"]["runs"][0]["base_hash"], made[0]["hash"]);
         let rules = ask(&mut playground, json!({ "ask": "rules" }));
         assert!(rules["rules"]["rules"].as_array().unwrap().iter().any(|rule| rule["shift"] != 0), "{rules}");

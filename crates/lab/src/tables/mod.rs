@@ -18,11 +18,12 @@ use std::str::FromStr;
 
 use fairground_machine::nearest;
 
+pub use self::columns::zeros;
 pub use self::csv::comma_separated;
 pub use self::fold::{ascii, fold};
 pub use self::html::{decisions, render_with as page, PairShown};
 pub use self::json::{documents, SCHEMA};
-pub use self::own::{legend, pairs};
+pub use self::own::{drawn_rows, legend, pairs, rows, HEAD};
 pub use self::text::{finish, number, percent, printable, seed_range, trailer};
 use crate::comparison::Report;
 

@@ -62,17 +62,14 @@ fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
     let _ = writeln!(out, "seeds     {} (pairs of runs: {})\n", seed_range(&report.seeds), comparison.pairs.len());
 }
 
-/// The heads of [`cells`].
-pub(super) const HEAD: [&str; 8] =
-    ["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict"];
+/// The heads of [`rows`].
+pub const HEAD: [&str; 8] = ["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict"];
 
 fn table(comparison: &Comparison) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_header(HEAD);
-    for row in comparison.rows.iter().filter(|row| !is_zero(row)) {
-        table.add_row(cells(row));
-    }
+    table.add_rows(rows(comparison));
     for column in 3..=6 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -81,18 +78,28 @@ fn table(comparison: &Comparison) -> String {
     finish(&mut table)
 }
 
+/// The cells of the table of a comparison, as [`HEAD`] says; metrics that are 0 on both sides are left out.
+pub fn rows(comparison: &Comparison) -> Vec<[String; 8]> {
+    comparison.rows.iter().filter(|row| !is_zero(row)).map(cells).collect()
+}
+
+/// The cells of the table over draws: metric, median, 90 % interval (`-`: none), number of draws, and what they say.
+pub fn drawn_rows(comparison: &Comparison) -> Vec<[String; 5]> {
+    let drawn = |row: &Row| {
+        let model = row.model.as_ref()?;
+        let interval = model.ci90.map_or("-".into(), |c| c.map(|pct| percent(Some(pct))).join(" .. "));
+        let median = percent(Some(model.median_pct));
+        Some([row.metric.name.clone(), median, interval, model.draws.to_string(), model.words()])
+    };
+    comparison.rows.iter().filter(|row| !is_zero(row)).filter_map(drawn).collect()
+}
+
 /// The changes over draws of the figures in doubt.
 fn over_draws(out: &mut String, comparison: &Comparison) {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_header(["over draws", "median", "90 % interval", "draws", ""]);
-    for row in comparison.rows.iter().filter(|row| !is_zero(row)) {
-        if let Some(model) = &row.model {
-            let interval = model.ci90.map_or("-".into(), |c| c.map(|pct| percent(Some(pct))).join(" .. "));
-            let median = percent(Some(model.median_pct));
-            table.add_row([row.metric.name.clone(), median, interval, model.draws.to_string(), model.words()]);
-        }
-    }
+    table.add_rows(drawn_rows(comparison));
     for column in 1..=3 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
