@@ -114,7 +114,7 @@ const FairgroundModel = (() => {
       side.runTime = new Float64Array(side.threads.length);
       for (let i = 0; i < runs.rows; i++) side.runTime[runs.thread[i]] += runs.length[i];
       side.blocks = blocks(side.tables.clocks.khz);
-      side.bins = bins(side, model.span_ns);
+      side.bins = bins(side, model.from_ns, model.to_ns);
     });
     for (const side of model.sides) {
       const { decisions } = side.tables;
@@ -154,9 +154,12 @@ const FairgroundModel = (() => {
   }
 
   // Time that all CPUs together were busy before the begin of each bin.
-  function bins(side, span) {
-    const { runs } = side.tables, width = Math.max(span, 1) / BINS, busy = new Float64Array(BINS + 1);
-    for (let i = 0; i < runs.rows; i++) addSpan(busy, runs.begin[i] / width, (runs.begin[i] + runs.length[i]) / width, width);
+  function bins(side, from, to) {
+    const { runs } = side.tables, width = Math.max(to - from, 1) / BINS, busy = new Float64Array(BINS + 1);
+    for (let i = 0; i < runs.rows; i++) {
+      const begin = runs.begin[i] - from;
+      addSpan(busy, begin / width, (begin + runs.length[i]) / width, width);
+    }
     const sum = new Float64Array(BINS + 1);
     for (let b = 0; b < BINS; b++) sum[b + 1] = sum[b] + busy[b];
     return { width, sum };

@@ -36,8 +36,8 @@ const FairgroundView = (() => {
     const began = performance.now();
     const model = prepare(read(input));
     const readMs = performance.now() - began;
-    const span = Math.max(model.span_ns, 1);
-    const view = { from: 0, to: span, cursor: null, selected: null, marked: null, query: "", frames: [], dirty: false };
+    const axisFrom = model.from_ns, axisTo = Math.max(model.to_ns, axisFrom + 1), span = axisTo - axisFrom;
+    const view = { from: axisFrom, to: axisTo, cursor: null, selected: null, marked: null, query: "", frames: [], dirty: false };
     let colours = {}, rows = [], width = 0, height = 0, gutter = 0, context = null;
     const ends = [];
 
@@ -54,7 +54,7 @@ const FairgroundView = (() => {
     const button = (text, label, does) => make("button", { type: "button", "aria-label": label, title: label, onclick: does }, text);
     const bar = make("div", { class: "fg-bar", role: "toolbar", "aria-label": "Time axis" },
       search,
-      button("−", "Zoom out (-)", () => zoom(2)), button("+", "Zoom in (+)", () => zoom(0.5)), button("all", "Show all (0)", () => show(0, span)),
+      button("−", "Zoom out (-)", () => zoom(2)), button("+", "Zoom in (+)", () => zoom(0.5)), button("all", "Show all (0)", () => show(axisFrom, axisTo)),
       button("‹", "Previous placement (p)", () => step(-1)), button("›", "Next placement (n)", () => step(1)),
       button("≠", "Next placement that the other scheduler decides otherwise (x)", () => step(1, true)),
       button("?", "Keys", help));
@@ -324,7 +324,7 @@ const FairgroundView = (() => {
       }
       const { width: bin, sum } = side.bins;
       const before = (time) => {
-        const at = Math.min(Math.max(time / bin, 0), BINS), b = Math.min(Math.floor(at), BINS - 1);
+        const at = Math.min(Math.max((time - axisFrom) / bin, 0), BINS), b = Math.min(Math.floor(at), BINS - 1);
         return sum[b] + (sum[b + 1] - sum[b]) * (at - b);
       };
       for (let x = 0; x < cells.length; x++) cells[x] = (before(view.from + (x + 1) * perPixel) - before(view.from + x * perPixel)) / perPixel;
@@ -437,7 +437,7 @@ const FairgroundView = (() => {
 
     function show(from, to) {
       const size = Math.min(span, Math.max(to - from, Math.min(span, 200)));
-      from = Math.min(Math.max(0, from), span - size);
+      from = Math.min(Math.max(axisFrom, from), axisTo - size);
       view.from = from;
       view.to = from + size;
       redraw();
@@ -693,7 +693,7 @@ const FairgroundView = (() => {
         const counted = side.differs.reduce((sum, one) => sum + one, 0);
         const unsure = side.tables.answers.doubt.reduce((sum, doubt, i) => sum + (doubt && side.tables.answers.decision[i] >= model.in_step ? 1 : 0), 0);
         const figures = [
-          `${side.events.toLocaleString("en")} events in ${duration(side.span_ns)}`, `${decisions.rows.toLocaleString("en")} placements`,
+          `${side.events.toLocaleString("en")} events in ${duration(side.to_ns - side.from_ns)}`, `${decisions.rows.toLocaleString("en")} placements`,
           side.asked || model.in_step ? `${counted.toLocaleString("en")}${side.asked ? "" : ` of the first ${model.in_step.toLocaleString("en")}`} where the other scheduler decides otherwise${unsure ? `, ${unsure.toLocaleString("en")} where that is not sure` : ""}` : null,
           power.rows ? `${joules.toPrecision(4)} J` : null,
         ].filter(Boolean).join(", ");
@@ -804,7 +804,7 @@ const FairgroundView = (() => {
       const does = {
         ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15), a: () => pan(-0.15), d: () => pan(0.15),
         "+": () => zoom(0.6), "=": () => zoom(0.6), w: () => zoom(0.6), "-": () => zoom(1 / 0.6), s: () => zoom(1 / 0.6),
-        0: () => show(0, span), Home: () => show(0, view.to - view.from), End: () => show(span, span + view.to - view.from),
+        0: () => show(axisFrom, axisTo), Home: () => show(axisFrom, axisFrom + view.to - view.from), End: () => show(axisTo, axisTo + view.to - view.from),
         n: () => step(1), p: () => step(-1), x: () => step(1, true), "/": () => search.focus(), "?": help,
         Enter: () => panel.focus(), Escape: () => { view.selected = null; search.value = ""; find(""); help(); },
       }[event.key];

@@ -16,8 +16,10 @@ pub struct Model {
     pub schema: &'static str,
     /// What it is, in a few words.
     pub title: String,
-    /// The longest side, ns.
-    pub span_ns: u64,
+    /// Where the sides begin, ns since the first event.
+    pub from_ns: u64,
+    /// Where the longest side ends, ns since the first event.
+    pub to_ns: u64,
     /// Number of leading decisions of both sides up to each of which all events were the same: the scheduler of the other
     /// side decided on the same state. 0 with one side.
     pub in_step: usize,
@@ -34,9 +36,11 @@ pub struct Side {
     pub label: String,
     /// Time of the first event, ns of its own clock, as decimal digits: it may exceed what JavaScript's numbers hold.
     pub begin_ns: String,
-    /// Time from the first event to the last, ns.
-    pub span_ns: u64,
-    /// Number of events that were read.
+    /// Begin of the part that is shown, ns since the first event.
+    pub from_ns: u64,
+    /// Its end, the last event or earlier, ns since the first event.
+    pub to_ns: u64,
+    /// Number of events in it.
     pub events: u64,
     /// Facts about the run, in order: machine, workload, sched, seed.
     pub facts: Vec<(String, String)>,
@@ -221,7 +225,8 @@ impl Model {
             [base, test] => base.so_far.iter().zip(&test.so_far).take_while(|(b, t)| b == t).count(),
             _ => 0,
         };
-        let span_ns = sides.iter().map(|side| side.span_ns).max().unwrap_or(0);
-        Model { schema: SCHEMA, title: crate::texts::plain(title), span_ns, in_step, sides }
+        let from_ns = sides.iter().map(|side| side.from_ns).min().unwrap_or(0);
+        let to_ns = sides.iter().map(|side| side.to_ns).max().unwrap_or(0);
+        Model { schema: SCHEMA, title: crate::texts::plain(title), from_ns, to_ns, in_step, sides }
     }
 }

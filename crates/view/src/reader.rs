@@ -24,6 +24,9 @@ use crate::texts::{plain, Texts};
 /// Rows of all tables together: a page of some hundred megabytes.
 const ROWS_MAX: usize = 60_000_000;
 
+/// Time since the first event, ns: 104 days, up to which JavaScript's numbers hold every one.
+const TIME_MAX: u64 = 1 << 53;
+
 /// What another scheduler would have chosen at a wakeup, in the state before it.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -256,6 +259,8 @@ struct State<'a> {
     reader: SideReader<'a>,
     began: Option<u64>,
     now: u64,
+    read: u64,
+    /// Those of the window.
     events: u64,
     backwards: u64,
     has: Has,
@@ -308,6 +313,7 @@ impl<'a> State<'a> {
         State {
             began: None,
             now: 0,
+            read: 0,
             events: 0,
             backwards: 0,
             has: Has::default(),
@@ -346,12 +352,17 @@ impl<'a> State<'a> {
         }
         self.backwards += u64::from(time < self.now);
         self.now = self.now.max(time);
-        self.events += 1;
+        self.read += 1;
+        self.events += u64::from(self.reader.window.has(self.now));
         let now = self.now;
-        if let Err(problem) = self.take(now, event) {
+        let taken = match now {
+            ..=TIME_MAX => self.take(now, event),
+            _ => Err(format!("expected at most {TIME_MAX} ns after the first event, found {now}")),
+        };
+        if let Err(problem) = taken {
             let label = self.reader.label.clone();
             self.problem = Some(ViewError::Event { label, time: event.time, problem });
-        } else if self.events % 4096 == 0 && self.rows() > ROWS_MAX {
+        } else if self.read % 4096 == 0 && self.rows() > ROWS_MAX {
             let label = self.reader.label.clone();
             self.problem = Some(ViewError::TooMuch { label, seconds: now as f64 / 1e9 });
         }
@@ -514,7 +525,8 @@ impl<'a> State<'a> {
             name: self.reader.name,
             label: self.reader.label,
             begin_ns: self.began.unwrap_or(0).to_string(),
-            span_ns: end,
+            from_ns: self.reader.window.from.min(end),
+            to_ns: end,
             events: self.events,
             facts: head.meta.iter().filter(|(key, _)| !is_rail(key)).map(|(k, v)| (plain(k), plain(v))).collect(),
             notes: notes.iter().map(|note| plain(note)).collect(),

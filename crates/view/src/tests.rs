@@ -39,7 +39,7 @@ b-9 [001] 5.000000100: sched_pelt_cfs: cpu=1 path=/ load=1 util=300 rbl_load=1
 fn lanes_have_what_ran_idle_states_and_clocks() {
     let side = read(LANES);
     assert_eq!(names(&side), ["a-7", "b-9"]);
-    assert_eq!((side.begin_ns.as_str(), side.span_ns, side.events), ("5000000000", 100, 8));
+    assert_eq!((side.begin_ns.as_str(), side.to_ns, side.events), ("5000000000", 100, 8));
     assert_eq!(side.cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>(), [0, 1]);
     assert_eq!((rows(&side.runs), side.runs.first.clone()), (vec![vec![0, 30, 0], vec![80, 20, 1]], vec![0, 0, 2]));
     assert_eq!((rows(&side.idles), side.idles.first.clone()), (vec![vec![30, 50, 1]], vec![0, 0, 1]));
@@ -55,6 +55,11 @@ fn a_window_shows_what_lasts_into_it() {
     assert_eq!(rows(&side.runs), [vec![20, 10, 0], vec![80, 5, 1]], "clipped at both ends");
     assert_eq!(rows(&side.idles), [vec![30, 50, 1]]);
     assert_eq!(rows(&side.clocks), [vec![0, 1_000_000], vec![0, 500_000]], "as it was set before");
+    assert_eq!((side.from_ns, side.to_ns, side.events), (20, 85, 4), "events at 30 and at 80 ns");
+    let model = Model::new("t", vec![side, read(LANES)]);
+    assert_eq!((model.from_ns, model.to_ns), (0, 100));
+    let behind = SideReader::new("trace", "t").between(200, 300).read(source(LANES)).unwrap();
+    assert_eq!((behind.from_ns, behind.to_ns, behind.events), (100, 100, 0));
 }
 
 /// A wakeup of ours: from CPU 4 to 6, 500 ns until it runs, with its reasons.
@@ -206,6 +211,10 @@ fn what_cannot_be_shown_is_refused() {
     assert_eq!(refused("a-1 [000] 1.0: cpu_frequency: state=1 cpu_id=0\n"), "t has no event that can be shown");
     let far = refused("a-1 [000] 1.0: cpu_idle: state=1 cpu_id=4000000000\n");
     assert_eq!(far, "t: event at 1000000000 ns: expected a CPU below 8192, found 4000000000");
+    let idle = |time: &str| format!("a-1 [000] {time}: cpu_idle: state=1 cpu_id=0\n");
+    let late = refused(&(idle("0.0") + &idle("9007199.254740993")));
+    let expected = "t: event at 9007199254740993 ns: expected at most 9007199254740992 ns after the first event, found 9007199254740993";
+    assert_eq!(late, expected);
     let meter = refused("a-1 [000] 1.0: print: tracing_mark_write: fairground_energy: rail=x\n");
     assert_eq!(meter, "t: event at 1000000000 ns: expected fairground_energy with rail, part, energy_pj");
 }
@@ -217,8 +226,9 @@ proptest! {
     #[test]
     fn any_trace_is_shown_or_refused(
         picks in prop::collection::vec((0_usize..17, any::<prop::sample::Index>(), prop::option::weighted(0.2, any::<u8>())), 0..60),
+        late in prop::collection::vec((0_usize..17, any::<u64>()), 0..3),
         from in 0_u64..3000,
-        length in 0_u64..3000,
+        length in prop_oneof![Just(0_u64), 0_u64..3000],
     ) {
         let lines: Vec<&str> = LANES.lines().chain(DECISION.lines()).collect();
         let mut text = Vec::new();
@@ -229,7 +239,14 @@ proptest! {
             text.extend(line);
             text.push(b'\n');
         }
-        let reader = SideReader::new("trace", "t").asking(Some(Box::new(Stubborn))).between(from, from + length);
+        for (line, ns) in late {
+            let (thread, rest) = lines[line % lines.len()].split_once("] ").unwrap();
+            let (_, event) = rest.split_once(": ").unwrap();
+            let line = format!("{thread}] {}.{:09}: {event}\n", ns / 1_000_000_000, ns % 1_000_000_000);
+            text.extend(line.into_bytes());
+        }
+        let to = if length == 0 { u64::MAX } else { from + length };
+        let reader = SideReader::new("trace", "t").asking(Some(Box::new(Stubborn))).between(from, to);
         if let Ok(side) = reader.read(Reader::new("t", text.as_slice())) {
             let model = Model::new("t", vec![side.clone(), side]);
             prop_assert!(model.to_bytes().len() > 12);
