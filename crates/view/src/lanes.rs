@@ -162,7 +162,7 @@ impl Lanes {
             let tables = [&mut side.runs, &mut side.idles, &mut side.clocks, &mut side.utils];
             for (all, of) in tables.into_iter().zip([lane.runs, lane.idles, lane.clocks, lane.utils]) {
                 all.first.push(all.len());
-                all.append(&of);
+                all.append(&of, 0..of.len());
             }
         }
         for table in [&mut side.runs, &mut side.idles, &mut side.clocks, &mut side.utils] {

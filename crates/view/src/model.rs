@@ -3,6 +3,8 @@
 //! A [`Model`] has one side or two, base before test. A [`Side`] has names and texts as lists, and figures as tables of
 //! columns, because there may be millions of them. Times in tables are ns since the side's first event.
 
+use std::ops::Range;
+
 use fairground_sim::Rule;
 use serde::Serialize;
 
@@ -77,8 +79,8 @@ pub struct Side {
     pub power: Table,
     /// Wakeups, forks, execs and moves by balancing: `time`, `kind` (0 wake, 1 fork, 2 exec, 3 balance, 4 newidle, 5 active),
     /// `thread`, `on` (CPU where it happened), `by` (thread there + 1; 0: idle), `prev` (CPU + 1; 0: not known), `chosen`
-    /// (CPU), `rule` (+ 1; 0: the trace names none), `probes`, `group_cpus`, `wait` (until the thread runs, ns + 1; 0: it does
-    /// not), `steps` (how many of the table `steps`).
+    /// (CPU), `rule` (+ 1; 0: the trace names none), `probes`, `group_cpus`, `wait` (until the thread runs, ns + 1; 1: it runs
+    /// already; 0: it does not), `steps` (how many of the table `steps`). In the order of `time`: where a wakeup begins.
     #[serde(skip)]
     pub decisions: Table,
     /// Steps that led to decisions, in their order: `rule` (+ 1; 0: none), `cpu` (+ 1; 0: none), `text`.
@@ -210,10 +212,10 @@ impl Table {
         self.columns.iter_mut().zip(row).for_each(|((_, _, values), value)| values.push(value));
     }
 
-    /// Appends the rows of another table with the same columns.
-    pub(crate) fn append(&mut self, other: &Table) {
+    /// Appends these rows of another table with the same columns.
+    pub(crate) fn append(&mut self, other: &Table, rows: Range<usize>) {
         for ((_, _, values), (_, _, more)) in self.columns.iter_mut().zip(&other.columns) {
-            values.extend(more);
+            values.extend(&more[rows.clone()]);
         }
     }
 }

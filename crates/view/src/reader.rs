@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use fairground_machine::Machine;
@@ -204,13 +205,12 @@ impl Steps {
         number
     }
 
-    /// Adds the steps of a decision; returns how many there are.
-    fn add<'a>(&mut self, steps: &'a [Step], texts: &mut Texts, find: &dyn Fn(&'a str) -> Rule<'a>) -> u64 {
+    /// Adds the steps of a decision.
+    fn add<'a>(&mut self, steps: &'a [Step], texts: &mut Texts, find: &dyn Fn(&'a str) -> Rule<'a>) {
         for step in steps {
             let rule = step.rule.as_deref().map_or(0, |rule| self.rule(rule, find));
             self.step(rule, step.cpu, &step.text, texts);
         }
-        steps.len() as u64
     }
 
     fn step(&mut self, rule: u64, cpu: Option<u32>, text: &str, texts: &mut Texts) {
@@ -221,6 +221,50 @@ impl Steps {
     fn rows(&self) -> usize {
         self.steps.len() + self.numbers.len()
     }
+
+    /// The rows so far.
+    fn end(&self) -> [usize; 2] {
+        [self.steps.len(), self.numbers.len()]
+    }
+
+    /// The rows since [`Self::end`].
+    fn since(&self, [steps, numbers]: [usize; 2]) -> Rows {
+        Rows { steps: steps..self.steps.len(), numbers: numbers..self.numbers.len() }
+    }
+
+    /// Puts the rows of one decision after another into this order.
+    fn sort<'a>(&mut self, order: impl Iterator<Item = &'a Rows>) {
+        let mut sorted = Steps::new();
+        for rows in order {
+            sorted.steps.append(&self.steps, rows.steps.clone());
+            sorted.numbers.append(&self.numbers, rows.numbers.clone());
+        }
+        [self.steps, self.numbers] = [sorted.steps, sorted.numbers];
+    }
+}
+
+/// The rows of one decision in [`Steps`].
+struct Rows {
+    steps: Range<usize>,
+    numbers: Range<usize>,
+}
+
+/// A decision, until all are put in order.
+struct Decided {
+    /// As in [`Side::decisions`].
+    row: [u64; 12],
+    /// Of all events before it.
+    so_far: u64,
+    steps: Rows,
+    answer: Option<Answered>,
+}
+
+/// An answer, until all are put in order.
+struct Answered {
+    /// As in [`Side::answers`], without the number of the decision.
+    row: [u64; 6],
+    possible: Vec<u32>,
+    steps: Rows,
 }
 
 /// Hashes all events so far, so that two runs that were alike are known to be.
@@ -254,6 +298,31 @@ impl SoFar {
     }
 }
 
+/// Which thread runs where, as far as the CPUs have switched.
+#[derive(Default)]
+struct Running {
+    /// Pids by CPU, 0: the idle task.
+    on: BTreeMap<u32, u32>,
+    /// CPUs by pid.
+    cpus: BTreeMap<u32, u32>,
+}
+
+impl Running {
+    fn switch(&mut self, cpu: u32, next: u32) {
+        let before = self.on.insert(cpu, next);
+        if let Some(pid) = before.filter(|pid| self.cpus.get(pid) == Some(&cpu)) {
+            self.cpus.remove(&pid);
+        }
+        if next != 0 {
+            self.cpus.insert(next, cpu);
+        }
+    }
+
+    fn has(&self, pid: u32) -> bool {
+        self.cpus.contains_key(&pid)
+    }
+}
+
 /// What has been read.
 struct State<'a> {
     reader: SideReader<'a>,
@@ -269,17 +338,17 @@ struct State<'a> {
     so_far: SoFar,
     threads: BTreeMap<Thread, u64>,
     texts: Texts,
-    decisions: Table,
-    /// By decision.
-    hashes: Vec<u64>,
+    /// In the order in which they ended.
+    decisions: Vec<Decided>,
     steps: Steps,
     wakings: BTreeMap<u32, Waking>,
+    running: Running,
     /// By pid: the decision on it whose thread does not run yet, and its time.
     waiting: BTreeMap<u32, (usize, u64)>,
     /// By pid: the decision of its wakeup that is under way.
     decided: BTreeMap<u32, Option<usize>>,
-    answers: Table,
-    possible: Table,
+    /// Number of rows of answers and of what they may be.
+    answer_rows: usize,
     answer_steps: Steps,
     doubts: BTreeMap<String, u64>,
     problem: Option<ViewError>,
@@ -287,29 +356,6 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn new(reader: SideReader<'a>) -> State<'a> {
-        let decisions = [
-            ("time", true),
-            ("kind", false),
-            ("thread", false),
-            ("on", false),
-            ("by", false),
-            ("prev", false),
-            ("chosen", false),
-            ("rule", false),
-            ("probes", false),
-            ("group_cpus", false),
-            ("wait", false),
-            ("steps", false),
-        ];
-        let answers = [
-            ("decision", true),
-            ("chosen", false),
-            ("rule", false),
-            ("doubt", false),
-            ("probes", false),
-            ("possible", false),
-            ("steps", false),
-        ];
         State {
             began: None,
             now: 0,
@@ -322,14 +368,13 @@ impl<'a> State<'a> {
             so_far: SoFar::default(),
             threads: BTreeMap::new(),
             texts: Texts::default(),
-            decisions: Table::with_columns(&decisions),
-            hashes: Vec::new(),
+            decisions: Vec::new(),
             steps: Steps::new(),
             wakings: BTreeMap::new(),
+            running: Running::default(),
             waiting: BTreeMap::new(),
             decided: BTreeMap::new(),
-            answers: Table::with_columns(&answers),
-            possible: Table::with_columns(&[("cpu", false)]),
+            answer_rows: 0,
             answer_steps: Steps::new(),
             doubts: BTreeMap::new(),
             problem: None,
@@ -370,7 +415,7 @@ impl<'a> State<'a> {
     }
 
     fn rows(&self) -> usize {
-        let tables = self.decisions.len() + self.answers.len() + self.possible.len();
+        let tables = self.decisions.len() + self.answer_rows;
         self.lanes.rows() + tables + self.steps.rows() + self.answer_steps.rows()
     }
 
@@ -382,8 +427,9 @@ impl<'a> State<'a> {
         match event.what {
             TraceEventKind::Switch { next, .. } => {
                 self.has.switches = true;
+                self.running.switch(event.cpu, next.pid);
                 if let Some((decision, since)) = self.waiting.remove(&next.pid) {
-                    self.decisions.columns[WAIT].2[decision] = time.saturating_sub(since) + 1;
+                    self.decisions[decision].row[WAIT] = time.saturating_sub(since) + 1;
                 }
             }
             TraceEventKind::Waking { task, cpu } => {
@@ -391,7 +437,18 @@ impl<'a> State<'a> {
                 self.wakings.insert(task.pid, Waking { time, on: event.cpu, by, prev: cpu });
                 self.decided.remove(&task.pid);
             }
-            TraceEventKind::Wakeup { task, cpu, new } => self.wakeup(time, event, task, cpu, new),
+            TraceEventKind::Wakeup { task, cpu, new } => {
+                self.wakeup(time, event, task, cpu, new);
+                if event.context.pid == task.pid || self.running.has(task.pid) {
+                    self.waits_not(task.pid);
+                }
+            }
+            // The pid may come again.
+            TraceEventKind::Exit { task } => {
+                self.wakings.remove(&task.pid);
+                self.waiting.remove(&task.pid);
+                self.decided.remove(&task.pid);
+            }
             TraceEventKind::Idle { .. } => self.has.idle = true,
             TraceEventKind::Frequency { .. } => self.has.frequency = true,
             TraceEventKind::Signals { task: None, .. } => self.has.utilization = true,
@@ -403,6 +460,13 @@ impl<'a> State<'a> {
         }
         self.so_far.event(time, event);
         Ok(())
+    }
+
+    /// A thread that was placed runs already.
+    fn waits_not(&mut self, pid: u32) {
+        if let Some((decision, _)) = self.waiting.remove(&pid) {
+            self.decisions[decision].row[WAIT] = 1;
+        }
     }
 
     /// The thread in whose context an event is, + 1; 0: the idle task.
@@ -424,18 +488,14 @@ impl<'a> State<'a> {
         let at = waking.map_or((time, event.cpu, by, 0), |w| (w.time, w.on, w.by, u64::from(w.prev) + 1));
         let (began, on, by, prev) = at;
         let row = [began, kind, thread, on.into(), by, prev, cpu.into(), 0, 0, 0, 0, 0];
-        self.push_decision(task.pid, row);
+        self.push_decision(task.pid, row, self.steps.since(self.steps.end()));
     }
 
     /// Adds a decision, if it is to be shown.
-    fn push_decision(&mut self, pid: u32, mut row: [u64; 12]) {
+    fn push_decision(&mut self, pid: u32, row: [u64; 12], steps: Rows) {
         let number = self.reader.window.has(row[0]).then_some(self.decisions.len());
         if let Some(number) = number {
-            // A wakeup that took long may have begun before the last decision: rows are in order of their times.
-            let last = self.decisions.columns[0].2.last().copied().unwrap_or(0);
-            row[0] = row[0].max(last);
-            self.decisions.push(row);
-            self.hashes.push(self.so_far.0);
+            self.decisions.push(Decided { row, so_far: self.so_far.0, steps, answer: None });
             self.waiting.insert(pid, (number, row[0]));
         }
         self.decided.insert(pid, number);
@@ -454,20 +514,24 @@ impl<'a> State<'a> {
         let is_shown = self.reader.window.has(time);
         let find = |name| head.rule(name);
         let rule = self.steps.rule(&placement.rule, &find);
-        let mut steps = 0;
+        let end = self.steps.end();
         if is_shown {
             if placement.pull.is_some() {
                 self.steps.step(0, None, &pulled(placement), &mut self.texts);
-                steps += 1;
             }
-            steps += self.steps.add(&placement.steps, &mut self.texts, &find);
+            self.steps.add(&placement.steps, &mut self.texts, &find);
         }
+        let steps = self.steps.since(end);
         let kind = placement.cause as u64;
         let (prev, chosen) = (u64::from(placement.prev) + 1, u64::from(placement.chosen));
         let [on, probes, group_cpus] = [placement.on_cpu.into(), placement.probes, placement.group_cpus];
         let pid = placement.task.pid;
         let waits = self.waiting.get(&pid).copied();
-        self.push_decision(pid, [time, kind, thread, on, by, prev, chosen, rule, probes, group_cpus, 0, steps]);
+        let row = [time, kind, thread, on, by, prev, chosen, rule, probes, group_cpus, 0, steps.steps.len() as u64];
+        self.push_decision(pid, row, steps);
+        if placement.cause == Cause::Exec && placement.chosen == placement.on_cpu {
+            self.waits_not(pid);
+        }
         if placement.pull.is_some() {
             // A task that balancing moves has waited since it woke; its move is no wakeup.
             self.decided.remove(&pid);
@@ -484,21 +548,23 @@ impl<'a> State<'a> {
         let Some(answer) = other.event(event)? else { return Ok(()) };
         let Answer { placement, doubt, possible } = answer;
         let Some(Some(decision)) = self.decided.get(&placement.task.pid).copied() else { return Ok(()) };
-        if self.answers.column("decision").last().is_some_and(|last| *last >= decision as u64) {
-            // Of wakeups that are under way at once, the one that began first may end last.
+        if self.decisions[decision].answer.is_some() {
             return Ok(());
         }
         let find = |name| other.rule(name);
         let rule = self.answer_steps.rule(&placement.rule, &find);
-        let steps = self.answer_steps.add(&placement.steps, &mut self.texts, &find);
+        let end = self.answer_steps.end();
+        self.answer_steps.add(&placement.steps, &mut self.texts, &find);
+        let steps = self.answer_steps.since(end);
         let doubt = doubt.map_or(0, |doubt| {
             let next = self.doubts.len() as u64 + 1;
             *self.doubts.entry(doubt).or_insert(next)
         });
-        let kept = if doubt == 0 { &[][..] } else { possible.as_slice() };
-        let (decision, chosen) = (decision as u64, u64::from(placement.chosen));
-        self.answers.push([decision, chosen, rule, doubt, placement.probes, kept.len() as u64, steps]);
-        kept.iter().for_each(|cpu| self.possible.push([u64::from(*cpu)]));
+        let possible = if doubt == 0 { Vec::new() } else { possible };
+        let counts = [possible.len(), steps.steps.len()].map(|n| n as u64);
+        let row = [placement.chosen.into(), rule, doubt, placement.probes, counts[0], counts[1]];
+        self.answer_rows += 1 + possible.len();
+        self.decisions[decision].answer = Some(Answered { row, possible, steps });
         Ok(())
     }
 
@@ -518,6 +584,11 @@ impl<'a> State<'a> {
             ));
         }
         self.has.reasons = head.why;
+        // A wakeup may begin before another one and end after it.
+        self.decisions.sort_by_key(|decided| decided.row[0]);
+        self.steps.sort(self.decisions.iter().map(|decided| &decided.steps));
+        self.answer_steps.sort(self.decisions.iter().filter_map(|decided| Some(&decided.answer.as_ref()?.steps)));
+        let tables = tables(&self.decisions);
         let mut threads: Vec<(Thread, u64)> = self.threads.into_iter().collect();
         threads.sort_by_key(|(_, number)| *number);
         let end = self.now.min(self.reader.window.to);
@@ -533,14 +604,14 @@ impl<'a> State<'a> {
             threads: threads.into_iter().map(|(thread, _)| thread).collect(),
             rules: self.steps.rules,
             texts: self.texts.texts,
-            decisions: self.decisions,
+            decisions: tables.0,
             steps: self.steps.steps,
             numbers: self.steps.numbers,
-            answers: self.answers,
-            possible: self.possible,
+            answers: tables.1,
+            possible: tables.2,
             answer_steps: self.answer_steps.steps,
             answer_numbers: self.answer_steps.numbers,
-            so_far: self.hashes,
+            so_far: self.decisions.iter().map(|decided| decided.so_far).collect(),
             ..Side::default()
         };
         side.asked = self.reader.other.map(|other| Asked {
@@ -559,6 +630,43 @@ impl<'a> State<'a> {
 
 /// The column `wait` of decisions.
 const WAIT: usize = 10;
+
+/// Decisions, answers, and CPUs that answers may be, as in [`Side`].
+fn tables(all: &[Decided]) -> (Table, Table, Table) {
+    let decisions = [
+        ("time", true),
+        ("kind", false),
+        ("thread", false),
+        ("on", false),
+        ("by", false),
+        ("prev", false),
+        ("chosen", false),
+        ("rule", false),
+        ("probes", false),
+        ("group_cpus", false),
+        ("wait", false),
+        ("steps", false),
+    ];
+    let answers = [
+        ("decision", true),
+        ("chosen", false),
+        ("rule", false),
+        ("doubt", false),
+        ("probes", false),
+        ("possible", false),
+        ("steps", false),
+    ];
+    let [mut decisions, mut answers] = [Table::with_columns(&decisions), Table::with_columns(&answers)];
+    let mut possible = Table::with_columns(&[("cpu", false)]);
+    for (number, decided) in all.iter().enumerate() {
+        decisions.push(decided.row);
+        let Some(answer) = &decided.answer else { continue };
+        let [chosen, rule, doubt, probes, cpus, steps] = answer.row;
+        answers.push([number as u64, chosen, rule, doubt, probes, cpus, steps]);
+        answer.possible.iter().for_each(|cpu| possible.push([u64::from(*cpu)]));
+    }
+    (decisions, answers, possible)
+}
 
 fn thread_number(threads: &mut BTreeMap<Thread, u64>, thread: fairground_trace::Thread) -> u64 {
     let next = threads.len() as u64;
@@ -592,7 +700,7 @@ fn add_power(side: &mut Side, rails: &Rails, began: u64, window: Window) {
     for (rail, table) in by_rail {
         side.rails.push(rail);
         side.power.first.push(side.power.len());
-        side.power.append(&table);
+        side.power.append(&table, 0..table.len());
     }
     side.power.first.push(side.power.len());
 }

@@ -102,6 +102,72 @@ fn a_wakeup_of_a_kernel_has_no_rule() {
     assert!(!side.has.decisions && side.rules.is_empty());
 }
 
+/// A line of a switch on a CPU, at a time in ns.
+fn switch(ns: u64, cpu: u32, prev: &str, next: &str) -> String {
+    let [(prev, prev_pid), (next, next_pid)] = [prev, next].map(|thread| thread.split_once('-').unwrap());
+    format!("{prev}-{prev_pid} [{cpu:03}] 0.{ns:09}: sched_switch: prev_comm={prev} prev_pid={prev_pid} prev_prio=120 prev_state=S next_comm={next} next_pid={next_pid} next_prio=120\n")
+}
+
+/// A line of sched_waking or sched_wakeup on CPU 0 by `w`, at a time in ns.
+fn wake(ns: u64, event: &str, thread: &str) -> String {
+    let (name, pid) = thread.split_once('-').unwrap();
+    format!("w-8 [000] 0.{ns:09}: {event}: comm={name} pid={pid} prio=120 target_cpu=001\n")
+}
+
+fn waits(side: &Side) -> &[u64] {
+    side.decisions.column("wait")
+}
+
+/// The wakeup of a begins first and ends last; its answer and its steps go with it.
+#[test]
+fn decisions_are_in_the_order_in_which_they_begin() {
+    let lines = [
+        wake(0, "sched_waking", "x-1"),
+        wake(1000, "sched_waking", "a-7"),
+        wake(2000, "sched_waking", "b-9"),
+        wake(3000, "sched_wakeup", "b-9"),
+        wake(4000, "sched_wakeup", "a-7"),
+    ];
+    let side = SideReader::new("trace", "t").asking(Some(Box::new(Stubborn))).read(source(&lines.concat())).unwrap();
+    let thread = |number: u64| side.threads[number as usize].name.as_str();
+    let shown: Vec<_> = side.decisions.column("thread").iter().map(|number| thread(*number)).collect();
+    assert_eq!((side.decisions.column("time"), shown), (&[1000, 2000][..], vec!["a", "b"]));
+    assert_eq!(rows(&side.answers), [[0, 1, 1, 1, 7, 2, 1], [1, 1, 1, 1, 9, 2, 1]], "as many probes as its pid");
+}
+
+/// b runs when it is woken for the second time, and leaves CPU 1 later; c is woken in its own context.
+#[test]
+fn a_thread_that_runs_does_not_wait() {
+    let lines = [
+        wake(0, "sched_waking", "b-9"),
+        wake(10, "sched_wakeup", "b-9"),
+        switch(100, 1, "swapper/1-0", "b-9"),
+        wake(200, "sched_waking", "b-9"),
+        wake(210, "sched_wakeup", "b-9"),
+        switch(300, 1, "b-9", "swapper/1-0"),
+        wake(400, "sched_waking", "b-9"),
+        wake(410, "sched_wakeup", "b-9"),
+        wake(500, "sched_waking", "w-8"),
+        wake(510, "sched_wakeup", "w-8"),
+        switch(900, 1, "swapper/1-0", "b-9"),
+        switch(950, 0, "x-3", "w-8"),
+    ];
+    assert_eq!(waits(&read(&lines.concat())), [101, 1, 501, 1]);
+}
+
+/// The b that was woken exits without running, as of a trace with lost events; its pid comes again as c.
+#[test]
+fn what_an_exited_thread_waited_for_is_not_its_successors() {
+    let exit = "b-9 [001] 0.000000300: sched_process_exit: comm=b pid=9 prio=120\n";
+    let lines = [
+        wake(0, "sched_waking", "b-9"),
+        wake(10, "sched_wakeup", "b-9"),
+        exit.into(),
+        switch(800, 1, "swapper/1-0", "c-9"),
+    ];
+    assert_eq!(waits(&read(&lines.concat())), [0]);
+}
+
 #[test]
 fn energy_lies_between_readings() {
     let reading = |us: u64, pj: u64| {
@@ -131,7 +197,7 @@ fn sides_are_in_step_while_all_events_are_the_same() {
     assert_eq!(Model::new("t", vec![base]).in_step, 0);
 }
 
-/// Answers each wakeup with CPU 1, not sure.
+/// Answers each wakeup with CPU 1, not sure, after as many probes as the pid says.
 struct Stubborn;
 
 impl OtherScheduler for Stubborn {
@@ -141,7 +207,8 @@ impl OtherScheduler for Stubborn {
 
     fn event(&mut self, event: &TraceEvent) -> Result<Option<Answer>, String> {
         let TraceEventKind::Wakeup { task, .. } = event.what else { return Ok(None) };
-        let task = Task { comm: task.comm.to_owned(), pid: task.pid };
+        let pid = task.pid;
+        let task = Task { comm: task.comm.to_owned(), pid };
         let steps = vec![Step {
             rule: Some("B1".into()),
             note: 0,
@@ -159,7 +226,7 @@ impl OtherScheduler for Stubborn {
             prev: 0,
             chosen: 1,
             rule,
-            probes: 7,
+            probes: pid.into(),
             group_cpus: 0,
             pull: None,
             steps,
@@ -248,6 +315,7 @@ proptest! {
         let to = if length == 0 { u64::MAX } else { from + length };
         let reader = SideReader::new("trace", "t").asking(Some(Box::new(Stubborn))).between(from, to);
         if let Ok(side) = reader.read(Reader::new("t", text.as_slice())) {
+            prop_assert!(side.decisions.column("time").is_sorted());
             let model = Model::new("t", vec![side.clone(), side]);
             prop_assert!(model.to_bytes().len() > 12);
             prop_assert_eq!(model.in_step, model.sides[0].decisions.len());
