@@ -14,6 +14,15 @@ sides=(hikey960 sched-pipe:loops=100 --base fair:v5.9 --test fair:v5.9+asym-prev
 "$fairground" reproduce asym-prev-first --quick --no-store --format html --output "$dir/page.html"
 "$fairground" compare "${sides[@]}" --seeds 6 --doubt 19 --no-store --format html --output "$dir/comparison.html"
 "$fairground" view "${sides[@]}" --output "$dir/view.html"
+# Every 0.1 s, a thread with the name of a harmful element wakes another one, which runs at once.
+for at in {0..9}; do
+	[ $((at % 2)) = 0 ] && state=(a 7 b 9) || state=(b 9 a 7)
+	name='<img src=x onerror=window.ran=1>'
+	thread="$name${state[0]}-${state[1]} [000] 1.${at}00000000"
+	echo "$thread: sched_wakeup: comm=$name${state[2]} pid=${state[3]} prio=120 target_cpu=000"
+	echo "$thread: sched_switch: prev_comm=$name${state[0]} prev_pid=${state[1]} prev_prio=120 prev_state=S ==> next_comm=$name${state[2]} next_pid=${state[3]} next_prio=120"
+done >"$dir/hostile.txt"
+"$fairground" view "$dir/hostile.txt" --from 0.2 --to 0.6 --output "$dir/hostile.html"
 
 # Nothing in the pages names another place.
 for page in page comparison; do
@@ -56,4 +65,4 @@ for page in page comparison; do
 	[ -s "$keep/$page.pdf" ] || { echo "page: $page does not print"; exit 1; }
 done
 echo "page: scoreboard and comparison are quiet at 390 and 1200 px, and print"
-timeout 300 tests/page_view.py "$dir/view.html" "$keep"
+timeout 300 tests/page_view.py "$dir/view.html" "$dir/hostile.html" "$keep"

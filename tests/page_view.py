@@ -2,7 +2,9 @@
 """The page of `fairground view` in a real browser, driven through chromedriver: what a reader does works, without an error on
 the console and without a request.
 
-    tests/page_view.py PAGE [DIR]    pictures stay in DIR
+    tests/page_view.py PAGE HOSTILE [DIR]    pictures stay in DIR
+
+HOSTILE is a view of the part from 0.2 to 0.6 s of a trace whose threads are called HOSTILE_NAME.
 """
 
 import base64
@@ -15,6 +17,8 @@ from pathlib import Path
 
 # No machine comes near: a page that has not come by then never comes.
 PATIENCE_S = 120
+
+HOSTILE_NAME = "<img src=x onerror=window.ran=1>"
 
 
 class Browser:
@@ -172,8 +176,29 @@ def numbers_are_those_of_the_model(browser):
     assert not problems, problems[:3]
 
 
-def main(page, pictures):
+def hostile_names_stay_text(page):
+    """In the list of what is found, in the details and in their tables; and a part of a trace is all that the axis has."""
+    browser = Browser(1300, 1000, "light")
+    try:
+        browser.open(page)
+        assert {"from": 2e8, "to": 6e8}.items() <= browser.state().items(), browser.state()
+        assert "10 events in 400 ms" in browser.text(".fg-facts"), browser.text(".fg-facts")
+        browser.run("FairgroundView.page.show(0, 1e12)")
+        assert {"from": 2e8, "to": 6e8}.items() <= browser.state().items(), browser.state()
+        browser.type(".fg-view input", "onerror")
+        assert HOSTILE_NAME in browser.text(".fg-found"), browser.text(".fg-found")
+        browser.run("FairgroundView.page.select(0, 0)")
+        assert HOSTILE_NAME in browser.text(".fg-panel"), browser.text(".fg-panel")
+        assert browser.run("return document.images.length === 0 && window.ran === undefined"), "a name has become an element"
+        complaints = browser.complaints()
+        assert not complaints, complaints
+    finally:
+        browser.end()
+
+
+def main(page, hostile, pictures):
     page = Path(page)
+    hostile_names_stay_text(Path(hostile))
     for width, height, scheme in [(1300, 1000, "light"), (1300, 1000, "dark"), (390, 1400, "light")]:
         browser = Browser(width, height, scheme)
         try:
@@ -195,8 +220,8 @@ def main(page, pictures):
                 seen += browser.complaints()
         finally:
             browser.end()
-    print("page: a view is quiet in light, dark and 390 px; a click, a search and keys do what they say")
+    print("page: a view has names as text, is quiet in light, dark and 390 px; a click, a search and keys do what they say")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2] if len(sys.argv) > 2 else "."))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3] if len(sys.argv) > 3 else "."))
