@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fairground_lab::explain::{Differing, Parted};
 use fairground_lab::stats::Verdict;
-use fairground_run::experiment::{Experiment, Outputs, Stop, Trace, TraceFormat, TraceHead};
+use fairground_run::experiment::{run_facts, Experiment, Outputs, Stop, Trace, TraceFormat, TraceHead};
 use fairground_run::run_config;
 use fairground_trace::dat;
 
@@ -124,13 +124,7 @@ fn first_differing(cell: &Measured, before: usize, after: usize) -> u64 {
 }
 
 fn head(cell: &Cell, experiment: &Experiment, sched: &str, seed: u64, format: TraceFormat) -> TraceHead {
-    let meta = [
-        ("machine", &cell.machine),
-        ("workload", &cell.workload),
-        ("sched", &sched.to_owned()),
-        ("seed", &seed.to_string()),
-    ];
-    let meta = meta.map(|(key, value)| (key.to_owned(), value.clone())).into();
+    let meta = run_facts([&cell.machine, &cell.workload, sched], seed, None);
     TraceHead { format, meta, notes: run_config::notes(&experiment.config), why: true, marks: None }
 }
 

@@ -113,7 +113,7 @@ pub enum TraceFormat {
 pub struct TraceHead {
     /// The format to write.
     pub format: TraceFormat,
-    /// Machine, workload, sched, seed, each with its value.
+    /// As [`run_facts`].
     pub meta: Vec<(String, String)>,
     /// The settings that differ from their defaults.
     pub notes: Vec<String>,
@@ -121,6 +121,16 @@ pub struct TraceHead {
     pub why: bool,
     /// If set: also write what rt-app's threads write to `trace_marker` ([`fairground_trace::rtapp_marks`]).
     pub marks: Option<LogPlan>,
+}
+
+/// What a trace says of its run: `machine`, `workload` and `sched` by name, `seed`, and the names of the rails whose energy it
+/// has.
+pub fn run_facts(names: [&str; 3], seed: u64, rails: Option<&Machine>) -> Vec<(String, String)> {
+    let [machine, workload, sched] = names.map(str::to_owned);
+    let facts = [("machine", machine), ("workload", workload), ("sched", sched), ("seed", seed.to_string())];
+    let rails = rails.into_iter().flat_map(|machine| machine.rails().into_iter().enumerate());
+    let facts = facts.map(|(key, value)| (key.to_owned(), value)).into_iter();
+    facts.chain(rails.map(|(number, (name, _))| (format!("rail{number}"), name.to_owned()))).collect()
 }
 
 impl TraceHead {

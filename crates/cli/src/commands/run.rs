@@ -10,10 +10,10 @@ use clap::{Args, ValueEnum};
 use fairground_lab::doubt::note_on_draw_law;
 use fairground_lab::provenance::Provenance;
 use fairground_lab::tables::number;
-use fairground_machine::{Machine, MachineSpec};
+use fairground_machine::MachineSpec;
 use fairground_run::batch::RunReport;
 use fairground_run::experiment::{
-    Attendance, Experiment, Logs, Outputs, Ran, RunError, SharedTime, Trace, TraceFormat, TraceHead,
+    run_facts, Attendance, Experiment, Logs, Outputs, Ran, RunError, SharedTime, Trace, TraceFormat, TraceHead,
 };
 use fairground_run::metrics::Selection;
 use fairground_run::run_config;
@@ -280,16 +280,6 @@ impl Run {
         let meta = run_facts([&self.machine, &self.workload, &self.sched], self.seed, rails);
         TraceHead { format, meta, notes: run_config::notes(&experiment.config), why: self.why, marks }
     }
-}
-
-/// What the head of a trace says of its run: `machine`, `workload` and `sched` by name, `seed`, and the names of the rails whose
-/// energy it has.
-pub(super) fn run_facts(names: [&str; 3], seed: u64, rails: Option<&Machine>) -> Vec<(String, String)> {
-    let [machine, workload, sched] = names.map(str::to_owned);
-    let facts = [("machine", machine), ("workload", workload), ("sched", sched), ("seed", seed.to_string())];
-    let rails = rails.into_iter().flat_map(|machine| machine.rails().into_iter().enumerate());
-    let facts = facts.map(|(key, value)| (key.to_owned(), value)).into_iter();
-    facts.chain(rails.map(|(number, (name, _))| (format!("rail{number}"), name.to_owned()))).collect()
 }
 
 fn plain(experiment: &Experiment, seed: u64, logs: Option<Logs>) -> Result<RunReport, Failure> {

@@ -7,11 +7,10 @@ use fairground_lab::explain::{Differing, Parted};
 use fairground_lab::provenance::command_line;
 use fairground_lab::sides::Sides;
 use fairground_lab::tables::PairShown;
-use fairground_run::experiment::{Outputs, Trace, TraceFormat, TraceHead};
+use fairground_run::experiment::{run_facts, Outputs, Trace, TraceFormat, TraceHead};
 use fairground_run::run_config;
 use fairground_trace::Recording;
 
-use crate::commands::run::run_facts;
 use crate::error::{run_failed, Failure};
 use crate::output::{stop_on_signals, OutputFile};
 
