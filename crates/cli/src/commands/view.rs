@@ -109,7 +109,7 @@ enum Unclear {
 }
 
 /// A run or a trace to be shown.
-struct Shown {
+struct SideEvents {
     name: &'static str,
     label: String,
     head: RunHead,
@@ -231,8 +231,7 @@ impl View {
         Ok(Runs { machine, workload, sides, seed, hashes })
     }
 
-    /// Makes the runs.
-    fn of_runs(&self, runs: Runs) -> Result<(String, Vec<Shown>, OutputFile), Failure> {
+    fn of_runs(&self, runs: Runs) -> Result<(String, Vec<SideEvents>, OutputFile), Failure> {
         let Runs { machine, workload, sides: specs, seed, hashes } = runs;
         let inputs = [MachineSpec::parse(&machine).file(), Workload::file(&workload), Some(Path::new(&self.what))];
         let output = OutputFile::beside(&self.output, &inputs)?;
@@ -260,7 +259,7 @@ impl View {
             }
             let cpus = MachineSpec::parse(setting("machine")).find().ok().and_then(|(_, cpus)| cpus);
             let head = RunHead::read(&mut recording.source(&side.name))?;
-            shown.push(Shown {
+            shown.push(SideEvents {
                 name: names[number],
                 label: side.name.clone(),
                 head,
@@ -283,8 +282,7 @@ impl View {
         experiment.recorded(0, seed, head, &stop_on_signals()).map_err(failure)
     }
 
-    /// Opens traces.
-    fn of_traces(&self, traces: &[&Path]) -> Result<(String, Vec<Shown>, OutputFile), Failure> {
+    fn of_traces(&self, traces: &[&Path]) -> Result<(String, Vec<SideEvents>, OutputFile), Failure> {
         let given = [
             ("--sched", self.sched.is_some()),
             ("--base", self.base.is_some()),
@@ -313,7 +311,7 @@ impl View {
                 }),
             };
             let sched = head.meta("sched").map(|sched| format!("{sched}, {}", trace.display()));
-            shown.push(Shown {
+            shown.push(SideEvents {
                 name,
                 label: sched.unwrap_or_else(|| trace.display().to_string()),
                 head,
@@ -325,8 +323,7 @@ impl View {
         Ok((title.join(" and "), shown, output))
     }
 
-    /// Reads all sides.
-    fn read(&self, shown: &[Shown]) -> Result<Vec<Side>, Failure> {
+    fn read(&self, shown: &[SideEvents]) -> Result<Vec<Side>, Failure> {
         let mut sides = Vec::new();
         for (number, side) in shown.iter().enumerate() {
             let ask = self.whom(side, shown.get(1 - number.min(1)).filter(|_| shown.len() == 2));
@@ -351,7 +348,7 @@ impl View {
     }
 
     /// The scheduler that is asked at the wakeups of a side.
-    fn whom(&self, side: &Shown, other: Option<&Shown>) -> Option<String> {
+    fn whom(&self, side: &SideEvents, other: Option<&SideEvents>) -> Option<String> {
         if self.ask.is_some() {
             return self.ask.clone();
         }
@@ -360,7 +357,7 @@ impl View {
         others.filter(|sched| Some(*sched) != own && side.machine.is_some()).map(str::to_owned)
     }
 
-    fn what_if(&self, side: &Shown, sched: String) -> Result<WhatIf, Failure> {
+    fn what_if(&self, side: &SideEvents, sched: String) -> Result<WhatIf, Failure> {
         let Some((machine, name, allowed)) = &side.machine else {
             return Err(Unclear::NoMachine { sched, label: side.label.clone() }.into());
         };

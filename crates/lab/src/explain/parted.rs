@@ -9,9 +9,9 @@ use super::Differing;
 pub struct RuleShift {
     /// The rule in the kernel's terms: function, exit, id.
     pub rule: String,
-    /// Decisions before.
+    /// Number of decisions by it in the first run.
     pub before: u64,
-    /// Decisions after.
+    /// The same in the second run.
     pub after: u64,
 }
 

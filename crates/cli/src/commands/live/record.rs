@@ -31,12 +31,12 @@ impl Record {
                 && beside.goes_on()
         };
         let recorded = match &self.output {
-            None => record(&running, None, self.what(), goes_on)?,
+            None => record(&running, None, self.recorded_parts(), goes_on)?,
             Some(path) => self.traced(&running, path, goes_on)?,
         };
         let command_failed = beside.end();
         let output = self.output.as_deref().unwrap_or(Path::new("record"));
-        print_beside(output, &report(&recorded, self.what()))?;
+        print_beside(output, &report(&recorded, self.recorded_parts()))?;
         if recorded.is_cut_short {
             return Err(run_failed(
                 "the scheduler has ended meanwhile, or was started anew: nothing is recorded of what came then",
@@ -49,7 +49,7 @@ impl Record {
         Err(run_failed(format!("the command's policy decides otherwise than the kernel's in {different} placements")))
     }
 
-    fn what(&self) -> What {
+    fn recorded_parts(&self) -> What {
         What { picks: self.why || self.events_only, state: !self.events_only }
     }
 
@@ -78,7 +78,7 @@ impl Record {
         let sched = features.to_string();
         let name = self.machine.as_deref().unwrap_or("captured");
         trace.head(&[("machine", name), ("workload", "live"), ("sched", &sched)], &[]);
-        let recorded = record(running, Some(trace), self.what(), goes_on)?;
+        let recorded = record(running, Some(trace), self.recorded_parts(), goes_on)?;
         if let Some(text) = text {
             dat::make(text, machine.nr_cpus(), &mut output)?;
         }

@@ -6,10 +6,10 @@ use fairground_trace::placements::Head;
 use fairground_trace::{RunHead, TraceEvent};
 use fairground_view::{Answer, OtherScheduler};
 
+/// Another scheduler of ours, asked about what a trace repeats.
 pub struct Asked<'m> {
     counterfactual: Counterfactual<'m>,
     sched: String,
-    /// Its rules.
     head: Head,
     cpus: usize,
 }
