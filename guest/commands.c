@@ -6,6 +6,7 @@
  *	& PROGRAM ...	goes on without waiting for it
  *	stop SIGNAL	sends the last such program that has not been stopped a signal by its number, 0: none, and waits for it
  *	write FILE TEXT	writes the word to the file
+ *	mkdir DIR	makes the directory: in /sys/fs/cgroup a cgroup
  *	print FILE	writes the file to the console
  *	await FILE WORD	waits until the file consists of this word, ten minutes at most
  *
@@ -101,6 +102,11 @@ static void carry_out(char *line)
 	}
 	if (!strcmp(words[0], "print") && nr > 1) {
 		printf("= %d\n", !print(words[1]));
+		fflush(stdout);
+		return;
+	}
+	if (!strcmp(words[0], "mkdir") && nr > 1) {
+		printf("= %d\n", mkdir(words[1], 0777) != 0);
 		fflush(stdout);
 		return;
 	}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy schedules two guests, one with clocks and an energy model: starts `fairground live` there, records, plays workloads, changes a
-# feature, compares two sets of features, takes a CPU away, ends it in three ways. Nothing may stall, the command's policy has to
-# decide as the kernel's did, and the kernel's fair class has to be in charge afterwards.
+# feature, compares two sets of features, clamps a cgroup, takes a CPU away, ends it in three ways. Nothing may stall, the command's
+# policy has to decide as the kernel's did, and the kernel's fair class has to be in charge afterwards.
 # Usage: guest/live.sh BUILD		BUILD: what guest/build.sh --live wrote
 #
 # While a program computes, QEMU 7.2 with -icount leaves CPUs of higher numbers without a turn: FAIRGROUND_QEMU names a newer one
@@ -53,6 +53,12 @@ commands() {
 	/fairground play schbench:runtime=1 --rounds 1
 	stop 2
 	/fairground live ab sched-pipe:loops=100 --base fair:v$1 --test fair:v$1+ilb-one-of --rounds 2
+	write /sys/fs/cgroup/cgroup.subtree_control +cpu
+	mkdir /sys/fs/cgroup/clamped
+	write /sys/fs/cgroup/clamped/cpu.uclamp.min 60
+	write /sys/fs/cgroup/clamped/cgroup.procs 0
+	/fairground live record -o /clamped.txt -- /fairground play /one.json --rounds 1
+	write /sys/fs/cgroup/cgroup.procs 0
 	/fairground live status
 	write /sys/devices/system/cpu/cpu7/online 0
 	await $starts 2
@@ -73,6 +79,7 @@ commands() {
 	/fairground play sched-pipe:loops=200 --rounds 1
 	/fairground stats latency /trace.txt
 	/fairground explain /trace.txt
+	/fairground explain /clamped.txt --task one-0
 	EOF
 }
 
@@ -96,9 +103,13 @@ root=$build/live-root
 rm -rf "$root"
 mkdir -p "$root"/{proc,sys,dev}
 cp "$build/commands" "$root/init"
-cp "$build/fairground" "$root/"
+cp "$build/fairground" "$here/workloads/one.json" "$root/"
 commands "$(cut -d- -f1 "$build/release")" >"$root/commands"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$build/live.gz"
 boot symmetric
 boot eas
 grep -q 'find_energy_efficient_cpu' "$build/live-eas.log" || fail "eas: no placement was energy-aware"
+# A cgroup with cpu.uclamp.min 60: CPUs 0 to 3 have 446 of 1024. Placements where they should be, and all.
+clamped=$(awk '/^\$ .*explain \/clamped/ { on = 1 } on && / wake / { all++; fits += / -> [4-7] / } END { print fits + 0, all + 0 }' "$build/live-eas.log")
+echo "$(cat "$build/release"), eas: ${clamped% *} of ${clamped#* } placements of a clamped cgroup's task on CPUs that fit"
+[ "${clamped#* }" -gt 20 ] && [ "${clamped% *}" -gt $((${clamped#* } * 9 / 10)) ] || fail "eas: $clamped placements of a clamped cgroup on CPUs that fit"

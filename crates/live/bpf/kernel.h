@@ -31,6 +31,14 @@ struct uclamp_se {
 	unsigned int user_defined : 1;
 };
 
+struct autogroup;
+
+struct task_group {
+	struct task_group *parent;
+	struct autogroup *autogroup;
+	struct uclamp_se uclamp[2];
+};
+
 struct task_struct {
 	int pid;
 	unsigned int flags;
@@ -43,6 +51,7 @@ struct task_struct {
 	struct sched_ext_entity scx;
 	struct uclamp_se uclamp_req[2];
 	struct uclamp_se uclamp[2];
+	struct task_group *sched_task_group;
 	char comm[16];
 };
 
@@ -165,5 +174,9 @@ WEAK_KFUNC _Bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task
 
 /* Whether a struct of this kernel has a member. */
 #define HAS_MEMBER(place) __builtin_preserve_field_info(place, 2)
+
+/* The value of a member of some bits, in the 4 bytes of its struct that have been read. */
+#define BITS_OF(word, place)                                                                                           \
+	((u64)(word) << __builtin_preserve_field_info(place, 4) >> __builtin_preserve_field_info(place, 5))
 
 #endif

@@ -41,7 +41,10 @@ struct live_task {
 	u64 woken; /* ns: when it became runnable by a wakeup, 0: it has run since */
 	u64 queued; /* ns: when it came into the queue where it waits */
 	struct live_task *next_free;
-	u64 pad[4];
+	struct fg_clamps group_clamps; /* what its cgroup allows, */
+	u32 has_group_clamps; /* 0: all */
+	u32 pad0;
+	u64 pad[2];
 };
 
 /*
