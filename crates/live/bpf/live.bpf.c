@@ -746,6 +746,9 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	tell_utilization(rq, 1);
 	c = &head()->cpus[cpu];
 	c->ticks++;
+	if (c->ticked && now - c->ticked > c->longest_tickless)
+		c->longest_tickless = now - c->ticked;
+	c->ticked = now;
 	if (disabled < head()->own_disable)
 		head()->own_disable = disabled;
 	if (balance_due(c, rq, now))
@@ -785,6 +788,7 @@ OP(update_idle) int live_update_idle(unsigned long long *ctx)
 		return 0;
 	}
 	enter_idle(rq);
+	c->ticked = 0;
 	/* Those that are still accounted here may be on their way to other CPUs. One in the queue would wait for ever. */
 	if (rq->h_nr_running)
 		read_queue((u32)ctx[0], 0);

@@ -49,7 +49,7 @@ static inline u32 takes_watch(struct live_head *h, u64 now)
 
 static inline void watch_queues(u64 now)
 {
-	static char text[] = "pid %lld has waited for %lld ms in the queue of CPU %lld";
+	static char text[] = "pid %lld has waited for %lld ms in the queue of CPU %lld, which went up to %lld ms without a tick";
 	struct live_head *h = head();
 	u64 nr = h->sys->nr_cpus;
 
@@ -57,7 +57,7 @@ static inline void watch_queues(u64 now)
 		return;
 	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr; cpu++) {
 		struct live_cpu *c = &h->cpus[cpu];
-		u64 waited = longest_queued(cpu, now), data[3];
+		u64 waited = longest_queued(cpu, now), data[4];
 
 		if (waited < LATE)
 			continue;
@@ -68,6 +68,7 @@ static inline void watch_queues(u64 now)
 		data[0] = c->late_pid;
 		data[1] = waited / 1000000;
 		data[2] = cpu;
+		data[3] = c->longest_tickless / 1000000;
 		scx_bpf_error_bstr(text, data, sizeof(data));
 	}
 }

@@ -103,6 +103,9 @@ pub struct Status {
     pub switches: u64,
     /// Ticks of CPUs that ran a task.
     pub ticks: u64,
+    /// The longest time that a busy CPU went without a tick, ns. A host that takes CPUs away, or interrupts that are off for
+    /// long, make it longer than the tick's period; what ran then is charged all of it.
+    pub longest_tickless_ns: u64,
     /// Calls for tasks that the scheduler did not know.
     pub unknown: u64,
     /// Tasks that were refused because all slots were taken.
@@ -402,6 +405,7 @@ fn status(arena: &Arena) -> Status {
         all.migrations += one("migrations");
         all.switches += one("switches");
         all.ticks += one("ticks");
+        all.longest_tickless_ns = all.longest_tickless_ns.max(one("longest_tickless"));
         all.unknown += one("unknown");
         all.late += one("late");
         add(&mut all.idled_early, arena.cpu(cpu, "idled_early"));
