@@ -6,6 +6,9 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Thread;
+#[cfg(feature = "live")]
+use std::time::Duration;
 
 use fairground_host::stop::{on_end_signals, INTERRUPT};
 use fairground_lab::tables::printable;
@@ -63,6 +66,9 @@ fn directory(path: &Path) -> &Path {
 /// The flag by which the command stops by itself, if it does.
 static STOP: Mutex<Option<Stop>> = Mutex::new(None);
 
+/// The thread that sleeps until a signal has set that flag.
+static SLEEPER: Mutex<Option<Thread>> = Mutex::new(None);
+
 /// The signal that ended the command; 0: none.
 static ENDED_BY: AtomicU8 = AtomicU8::new(0);
 
@@ -76,6 +82,9 @@ pub fn remove_unfinished_on_signals() {
         if let Some(stop) = STOP.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             if !stop.swap(true, Ordering::Relaxed) {
                 ENDED_BY.store(status, Ordering::Relaxed);
+                if let Some(sleeper) = SLEEPER.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+                    sleeper.unpark();
+                }
                 return;
             }
             // The second Ctrl-C ends the process at once. Not so the others: timeout(1) sends SIGTERM twice, and a
@@ -99,6 +108,16 @@ pub fn remove_unfinished_on_signals() {
 /// All phases of a command have the same flag, so that a signal between two of them stops the second.
 pub fn stop_on_signals() -> Stop {
     Stop::clone(STOP.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+/// Sleeps until a signal has set the flag of [`stop_on_signals`], somebody unparks this thread, or `at_most` has passed. It may return
+/// earlier.
+#[cfg(feature = "live")]
+pub fn sleep_until_signal(at_most: Duration) {
+    *SLEEPER.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current());
+    if !stop_on_signals().load(Ordering::Relaxed) {
+        std::thread::park_timeout(at_most);
+    }
 }
 
 /// Exit status of a command that a signal has stopped, as shells report an end by that signal.

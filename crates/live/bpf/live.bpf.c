@@ -57,6 +57,12 @@ struct {
 	char dump[32768]; /* what the kernel says of its run queues and tasks */
 } ended VISIBLE SEC(".bss.ended");
 
+/* Something lies in it as soon as `ended` is written: the loader sleeps until then. */
+struct {
+	int (*type)[27]; /* BPF_MAP_TYPE_RINGBUF */
+	int (*max_entries)[1 << 16]; /* bytes: a page at least */
+} end VISIBLE SEC(".maps");
+
 /*
  * A number that user space takes for a pointer, as the pointer that it is here, and back. A pointer in a register is the
  * lower half of user space's; the rest is added when it is stored in the arena. So an ADDRESS is a number below 2^32. It is a u64
@@ -829,12 +835,18 @@ SLEEPABLE_OP(init) int live_init(unsigned long long *ctx)
 OP(exit) int live_exit(unsigned long long *ctx)
 {
 	struct scx_exit_info *info = (struct scx_exit_info *)ctx[0];
+	u64 *kind;
 
 	bpf_probe_read_kernel_str(ended.reason, sizeof(ended.reason), info->reason);
 	bpf_probe_read_kernel_str(ended.message, sizeof(ended.message), info->msg);
 	bpf_probe_read_kernel_str(ended.dump, sizeof(ended.dump), info->dump);
 	ended.code = info->exit_code;
 	ended.kind = info->kind;
+	kind = bpf_ringbuf_reserve(&end, sizeof(*kind), 0);
+	if (kind) {
+		*kind = ended.kind;
+		bpf_ringbuf_submit(kind, BPF_RB_FORCE_WAKEUP);
+	}
 	return 0;
 }
 

@@ -212,6 +212,26 @@ impl Scheduler {
         self.is_pinned
     }
 
+    /// Unparks the calling thread as soon as the kernel has ended the scheduler. A thread that looked from time to time would be
+    /// one more task that the scheduler places, and its CPU the last one that went idle.
+    ///
+    /// # Errors
+    /// The programs have no such map, or there are no more files or threads.
+    pub fn unpark_at_end(&self) -> Result<(), LiveError> {
+        let failed = |error: &dyn std::fmt::Display| kernel_error("wait for the end of the scheduler", error);
+        let map = self.object.maps().find(|map| map.name() == "end").ok_or_else(|| failed(&"the object has no map"))?;
+        let end = map.as_fd().try_clone_to_owned().map_err(|error| failed(&error))?;
+        let caller = std::thread::current();
+        let wait = move || {
+            let mut ready = libc::pollfd { fd: end.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one struct, which lives until the call returns. It returns early where a handler of a signal ran.
+            while unsafe { libc::poll(&raw mut ready, 1, -1) } < 0 {}
+            caller.unpark();
+        };
+        std::thread::Builder::new().name("end".into()).spawn(wait).map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
     /// Why the kernel ended it; none while it runs.
     pub fn ended(&self) -> Option<Ended> {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss.ended"))?;

@@ -19,7 +19,7 @@ use super::{LiveCommand, Set, Start, Status};
 use crate::error::{run_failed, End, Failure};
 use crate::input::machine_or_this;
 use crate::output::stop_on_signals;
-use crate::output::{complain, print};
+use crate::output::{complain, print, sleep_until_signal};
 
 /// The tick rate is not known.
 #[derive(Debug, Error, Diagnostic)]
@@ -81,8 +81,7 @@ impl Start {
         features.notes().iter().for_each(|note| complain(&format!("note: {note}")));
         let stop = stop_on_signals();
         let begin = Instant::now();
-        let goes_on =
-            || !stop.load(Ordering::Relaxed) && self.seconds.is_none_or(|s| begin.elapsed() < Duration::from_secs(s));
+        let left = || self.seconds.map_or(Duration::MAX, |s| Duration::from_secs(s).saturating_sub(begin.elapsed()));
         loop {
             let scheduler = Scheduler::start(&machine, &features, hz)?;
             if scheduler.ended().is_none() {
@@ -91,8 +90,9 @@ impl Start {
             if !scheduler.is_pinned() {
                 complain("note: /sys/fs/bpf is not mounted: `fairground live status` and `set` will not find it");
             }
-            while goes_on() && scheduler.ended().is_none() {
-                std::thread::sleep(POLL);
+            scheduler.unpark_at_end()?;
+            while !stop.load(Ordering::Relaxed) && !left().is_zero() && scheduler.ended().is_none() {
+                sleep_until_signal(left());
             }
             let ended = scheduler.ended();
             let status = scheduler.status();
