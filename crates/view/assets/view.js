@@ -649,7 +649,7 @@ const FairgroundView = (() => {
         ...verdict(side, decision),
         make("h4", {}, "Candidates"),
         steps.length || !side.has.decisions ? candidateTable(side, d.time[decision], steps, chosen, prev, steps.length ? `As ${side.label} saw them` : "Previous and chosen CPU") : make("p", { class: "fg-soft" }, side.has.reasons ? "It looked at none." : NO_REASONS),
-        side.has.decisions ? null : make("p", { class: "fg-soft" }, "What its scheduler looked at is not in this trace."),
+        side.has.decisions ? "" : make("p", { class: "fg-soft" }, "What its scheduler looked at is not in this trace."),
         steps.length ? make("details", { open: "" }, make("summary", {}, "step by step"), stepList(steps)) : "");
       panel.scrollTop = 0;
     }
