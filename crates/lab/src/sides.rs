@@ -76,6 +76,17 @@ impl SideSpec {
         Ok(side)
     }
 
+    /// A side of settings by name: `sched`, `machine`, `workload`, and those of [`SETTINGS`].
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn of_settings(option: &'static str, settings: &[(&str, &str)]) -> Result<SideSpec, SideError> {
+        let words: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut side = SideSpec { option, text: words.join(" "), ..SideSpec::default() };
+        settings.iter().try_for_each(|(name, value)| side.set(name, value))?;
+        Ok(side)
+    }
+
     fn error(&self, problem: &str, help: &str) -> SideError {
         SideError { option: self.option.into(), problem: problem.into(), help: help.into() }
     }
@@ -89,8 +100,14 @@ impl SideSpec {
             (Some(equals), colon) if colon.is_none_or(|colon| equals < colon) => (&word[..equals], &word[equals + 1..]),
             _ => ("sched", word),
         };
+        self.set(name, value)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), SideError> {
         match NAMED.into_iter().find(|known| *known == name) {
-            Some(name) if value.is_empty() => Err(self.error(&format!("`{word}` names no {name}"), "expected a name")),
+            Some(name) if value.is_empty() => {
+                Err(self.error(&format!("`{name}={value}` names no {name}"), "expected a name"))
+            }
             Some(name) => match self.named.insert(name, value.into()) {
                 None => Ok(()),
                 Some(first) => Err(self.twice(name, &first, value)),
@@ -550,6 +567,17 @@ mod tests {
         let report = sides.report(&[], &vec![vec![], vec![]]);
         assert!(report.notes.contains(&"governor: powersave".into()) && !report.notes.contains(&"hz: 1000".into()));
         assert_eq!(names(&report), ["hz=250", "hz=1000"]);
+    }
+
+    #[test]
+    fn settings_by_name_are_those_of_words_and_may_have_spaces() {
+        let settings = [("sched", "fair:v5.9"), ("machine", "hikey"), ("hz", "1000")];
+        let parsed = SideSpec::parse("--base", "sched=fair:v5.9 machine=hikey hz=1000").unwrap();
+        assert_eq!(SideSpec::of_settings("--base", &settings).unwrap(), parsed);
+        let spaced = SideSpec::of_settings("--base", &[("machine", "my machine.toml")]).unwrap();
+        assert_eq!(spaced.machine(), Some("my machine.toml"));
+        let twice = SideSpec::of_settings("--base", &[("hz", "100"), ("hz", "250")]).unwrap_err();
+        assert!(twice.to_string().contains("hz is given twice"), "{twice}");
     }
 
     #[test]

@@ -64,14 +64,13 @@ impl Saved {
         let (machine, workload) = (named("machine")?, named("workload")?);
         let side = |key: &str, option: &'static str| -> Result<SideSpec, Failure> {
             let settings = found[key].as_object().ok_or_else(|| unusable(format!("no {key}"), expected))?;
-            let typed: Vec<String> = settings
+            let own: Vec<(&str, &str)> = settings
                 .iter()
                 .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
                 .filter(|(name, value)| *value != "none" && !(*name == "machine" && *value == machine))
                 .filter(|(name, value)| !(*name == "workload" && *value == workload))
-                .map(|(name, value)| if name == "sched" { value.to_owned() } else { format!("{name}={value}") })
                 .collect();
-            Ok(SideSpec::parse(option, &typed.join(" "))?)
+            Ok(SideSpec::of_settings(option, &own)?)
         };
         let sides = vec![side("base_settings", "--base")?, side("test_settings", "--test")?];
         let pairs = found["runs"].as_array().map_or(&[][..], Vec::as_slice);
