@@ -6,7 +6,7 @@
 //! mails, [`reproduce`] runs their rows, [`calibrate`] repeats the fits. [`cost_attribution`] attributes a change to cost
 //! terms, [`ablation`] to features; [`robustness`] and [`sensitivity`] vary what a mail or a machine leaves open.
 //! [`doubt`] repeats a comparison on draws of the figures in doubt. [`provenance`] says what a result was made by and from. [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed. [`mod@explain`] gives the reasons of
-//! placements, [`counterfactual`] the choices of our policy on a recording, [`regret`] the energy of placements above the
+//! placements, [`counterfactual`] the choices of our policy on a recording, [`for_view`] the sides of a page, [`regret`] the energy of placements above the
 //! optimum. [`conformance`] compares a kernel's decisions with our policy.
 //!
 //! Built for a system that is no Unix (WebAssembly), the crate lacks what an executor of runs carries out: [`mod@bench`], [`calibrate`],
@@ -51,6 +51,7 @@ pub mod counterfactual;
 pub mod doubt;
 pub mod explain;
 pub mod fail_if;
+pub mod for_view;
 pub mod page;
 mod plot;
 pub mod provenance;

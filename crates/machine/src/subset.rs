@@ -43,8 +43,16 @@ impl<'a> MachineSpec<'a> {
     /// As [`Machine::find`] and [`Machine::subset`].
     pub fn find(&self) -> Result<(Machine, Option<CpuMask>), MachineError> {
         let machine = Machine::find(self.name)?;
-        let cpus = self.subset.map(|subset| machine.subset(subset)).transpose()?;
+        let cpus = self.cpus(&machine)?;
         Ok((machine, cpus))
+    }
+
+    /// The CPUs of this machine to which the workload is bound; none: it is not bound.
+    ///
+    /// # Errors
+    /// As [`Machine::subset`].
+    pub fn cpus(&self, machine: &Machine) -> Result<Option<CpuMask>, MachineError> {
+        self.subset.map(|subset| machine.subset(subset)).transpose()
     }
 
     /// The same CPUs of a machine with another name, as typed.

@@ -189,6 +189,10 @@ mod tests {
         assert!(rules["rules"]["rules"].as_array().unwrap().iter().any(|rule| rule["shift"] != 0), "{rules}");
         assert!(ask(&mut playground, json!({ "ask": "view" }))["bytes"].as_u64() > Some(1000));
         assert!(playground.bytes.starts_with(b"FGVIEW1"));
+        let model = String::from_utf8_lossy(&playground.bytes);
+        for asked in [r#""asked":{"label":"fair:v5.9+asym-prev-first""#, r#""asked":{"label":"fair:v5.9""#] {
+            assert!(model.contains(asked), "{asked}");
+        }
         let again = ask(&mut playground, json!({ "ask": "run", "input": input(json!({})), "seed": 2 }));
         assert_eq!(again["hash"], made[2]["hash"]);
     }

@@ -1,15 +1,17 @@
 //! The runs of one input, made one after another.
 
 use fairground_lab::comparison::Report;
+use fairground_lab::counterfactual::{WhatIf, WhatIfError};
 use fairground_lab::doubt::{draws_and_seeds, DrawnRuns, Draws};
 use fairground_lab::explain::{Differing, ExplainError};
+use fairground_lab::for_view;
 use fairground_lab::published::PublishedError;
 use fairground_lab::sides::{Sides, SidesError};
+use fairground_machine::MachineSpec;
 use fairground_run::batch::{Results, RunReport};
-use fairground_run::experiment::{run_facts, Experiment, RunError, Stop, TraceFormat, TraceHead};
+use fairground_run::experiment::{Experiment, RunError, Stop};
 use fairground_run::metrics::{Selection, SelectionError};
-use fairground_run::run_config;
-use fairground_trace::Recording;
+use fairground_trace::{Recording, RunHead, TraceError};
 use fairground_view::{Model, SideReader, ViewError};
 use miette::Diagnostic;
 use thiserror::Error;
@@ -60,6 +62,14 @@ pub enum SessionError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Explain(#[from] ExplainError),
+    /// The other scheduler cannot be asked.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    WhatIf(#[from] WhatIfError),
+    /// The events cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Trace(#[from] TraceError),
     /// The events cannot be shown.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -185,16 +195,24 @@ impl Session {
         }
     }
 
-    /// What `FairgroundView.mount` shows of the first run of each side.
+    /// What `FairgroundView.mount` shows of the first run of each side, with the choices of the other side's scheduler.
     ///
     /// # Errors
-    /// If a run fails.
+    /// If a run fails, or has more than a page can hold.
     pub fn view(&mut self) -> Result<Vec<u8>, SessionError> {
         self.recordings()?;
+        let read = |(recording, side): (&Recording, _)| RunHead::read(&mut recording.source(side));
+        let heads = self.recordings.iter().zip(SIDES).map(read).collect::<Result<Vec<_>, _>>()?;
         let mut shown = Vec::new();
         for (number, (side, recording)) in self.sides.named().iter().zip(&self.recordings).enumerate() {
             let machine = &self.sides.experiments[number].machine;
-            let reader = SideReader::new(SIDES[number], &side.name).on(Some(machine));
+            let others = heads.iter().enumerate().find(|(other, _)| *other != number);
+            let ask = others.and_then(|(_, other)| for_view::other_sched(&heads[number], other));
+            let machine_name = side.settings.get("machine").unwrap_or_default();
+            let cpus = MachineSpec::parse(machine_name).cpus(machine)?;
+            let what_if = ask.map(|sched| WhatIf::of_all(machine.clone(), machine_name, cpus, sched.to_owned()));
+            let asked = what_if.as_ref().map(|what_if| for_view::ask(what_if, &heads[number])).transpose()?;
+            let reader = SideReader::new(SIDES[number], &side.name).on(Some(machine)).asking(asked);
             shown.push(reader.read(recording.source(SIDES[number]))?);
         }
         let Input { machine, workload, .. } = &self.input;
@@ -211,15 +229,9 @@ impl Session {
     }
 
     fn record(&self, side: usize) -> Result<Recording, SessionError> {
-        let mut experiment = self.sides.experiments[side].with_machine(|_| ());
-        experiment.config.energy_every_ns = Some(ENERGY_EVERY_NS);
-        experiment.config.signals = true;
         let (seed, named) = (1, self.sides.named());
-        let setting = |name: &str| named[side].settings.get(name).unwrap_or_default();
-        let meta = run_facts(["machine", "workload", "sched"].map(setting), seed, Some(&experiment.machine));
-        let notes = run_config::notes(&experiment.config);
-        let head = TraceHead { format: TraceFormat::Recording, meta, notes, why: true, marks: None };
-        let recorded = experiment.recorded(0, seed, head, &Stop::default());
+        let names = ["machine", "workload", "sched"].map(|name| named[side].settings.get(name).unwrap_or_default());
+        let recorded = for_view::record(&self.sides.experiments[side], names, seed, ENERGY_EVERY_NS, &Stop::default());
         Ok(recorded.map_err(|error| SessionError::Run { side: SIDES[side], seed, error })?.recording)
     }
 }

@@ -13,7 +13,7 @@ pub fn machine(name: &str, text: Option<&str>) -> Result<(Machine, Option<CpuMas
         Some(text) => Machine::from_toml(spec.name, text)?,
         None => Machine::preset(spec.name)?,
     };
-    let cpus = spec.subset.map(|subset| machine.subset(subset)).transpose()?;
+    let cpus = spec.cpus(&machine)?;
     Ok((machine, cpus))
 }
 

@@ -1,6 +1,5 @@
 //! `fairground view`.
 
-mod asked;
 mod comparison;
 
 use std::io::Write;
@@ -10,13 +9,12 @@ use std::sync::Arc;
 use clap::Args;
 use fairground_fair::Features;
 use fairground_lab::counterfactual::WhatIf;
-use fairground_lab::explain::Wanted;
+use fairground_lab::for_view;
 use fairground_lab::page::{escaped, page_with_script};
 use fairground_lab::provenance::MadeBy;
 use fairground_lab::sides::{Common, SideSpec, Sides};
 use fairground_machine::{CpuMask, Machine, MachineSpec};
-use fairground_run::experiment::{run_facts, Experiment, Recorded, TraceFormat, TraceHead};
-use fairground_run::run_config;
+use fairground_run::experiment::Recorded;
 use fairground_run::worker::Workers;
 use fairground_sim::Governor;
 use fairground_trace::{open_watched, EventSource, Recording, RunHead, TraceError, TraceEvent};
@@ -25,7 +23,6 @@ use fairground_workload::Workload;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use self::asked::Asked;
 use self::comparison::Saved;
 use super::import::{head_of, machine_of, seconds, Backwards};
 use super::run::{failure, parse_seed};
@@ -202,6 +199,11 @@ impl View {
         self.options.typed().iter().any(|word| word == option)
     }
 
+    /// The settings of runs that no trace takes, and whether each is given.
+    fn only_of_runs(&self) -> Vec<(&'static str, bool)> {
+        ["--idle-governor", "--sysctl", "--ambient", "--draw"].map(|option| (option, self.gives(option))).into()
+    }
+
     /// The runs of a machine and a workload.
     fn named_runs(&self, workload: &str) -> Result<Runs, Failure> {
         self.refuse(&[("--machine", self.machine.is_some())], "traces")?;
@@ -223,9 +225,14 @@ impl View {
 
     /// The first pair of runs of a saved comparison.
     fn compared(&self) -> Result<Runs, Failure> {
-        let given =
-            [("--machine", self.machine.is_some()), ("--base", self.base.is_some()), ("--sched", self.sched.is_some())];
-        self.refuse(&given, "runs that are named, not for a saved comparison")?;
+        let given = [
+            ("--machine", self.machine.is_some()),
+            ("--base", self.base.is_some()),
+            ("--sched", self.sched.is_some()),
+            ("--hz", self.gives("--hz")),
+            ("--governor", self.gives("--governor")),
+        ];
+        self.refuse(&[&given, &*self.only_of_runs()].concat(), "runs that are named, not for a saved comparison")?;
         let Saved { machine, workload, sides, seed, hashes } =
             Saved::read(Path::new(&self.what), self.test.as_deref(), self.seed)?;
         Ok(Runs { machine, workload, sides, seed, hashes })
@@ -250,14 +257,16 @@ impl View {
         for (number, (side, experiment)) in sides.named().iter().zip(&sides.experiments).enumerate() {
             let setting = |name| side.settings.get(name).unwrap_or_default();
             let names_of = [setting("machine"), setting("workload"), setting("sched")];
-            let Recorded { report, recording } = self.recorded(experiment, names_of, seed)?;
+            let every_ns = self.energy_every * 1_000_000;
+            let recorded = for_view::record(experiment, names_of, seed, every_ns, &stop_on_signals());
+            let Recorded { report, recording } = recorded.map_err(failure)?;
             progress.step();
             if let Some(known) = hashes.as_ref().map(|hashes| &hashes[number]).filter(|known| !known.is_empty()) {
                 if *known != format!("{:032x}", report.hash) {
                     progress.aside(|| complain(&format!("warning: {} is not the run of the comparison: another program, machine or workload made that", side.name)));
                 }
             }
-            let cpus = MachineSpec::parse(setting("machine")).find().ok().and_then(|(_, cpus)| cpus);
+            let cpus = MachineSpec::parse(setting("machine")).cpus(&experiment.machine)?;
             let head = RunHead::read(&mut recording.source(&side.name))?;
             shown.push(SideEvents {
                 name: names[number],
@@ -270,30 +279,14 @@ impl View {
         Ok((format!("{machine} {workload}"), shown, output))
     }
 
-    /// A run with its events, reasons, signals and energy.
-    fn recorded(&self, experiment: &Experiment, names: [&str; 3], seed: u64) -> Result<Recorded, Failure> {
-        let mut experiment = experiment.with_machine(|_| ());
-        experiment.config.energy_every_ns = Some(self.energy_every * 1_000_000);
-        // Only our own scheduler reports them.
-        experiment.config.signals = experiment.scheds[0].features().is_some();
-        let meta = run_facts(names, seed, Some(&experiment.machine));
-        let notes = run_config::notes(&experiment.config);
-        let head = TraceHead { format: TraceFormat::Recording, meta, notes, why: true, marks: None };
-        experiment.recorded(0, seed, head, &stop_on_signals()).map_err(failure)
-    }
-
     fn of_traces(&self, traces: &[&Path]) -> Result<(String, Vec<SideEvents>, OutputFile), Failure> {
         let given = [
             ("--sched", self.sched.is_some()),
             ("--base", self.base.is_some()),
             ("--test", self.test.is_some()),
             ("--seed", self.seed.is_some()),
-            ("--idle-governor", self.gives("--idle-governor")),
-            ("--sysctl", self.gives("--sysctl")),
-            ("--ambient", self.gives("--ambient")),
-            ("--draw", self.gives("--draw")),
         ];
-        self.refuse(&given, "runs, not for traces")?;
+        self.refuse(&[&given, &*self.only_of_runs()].concat(), "runs, not for traces")?;
         let inputs: Vec<Option<&Path>> = traces.iter().map(|trace| Some(*trace)).collect();
         let output = OutputFile::beside(&self.output, &inputs)?;
         let names: &[&str] = if traces.len() == 2 { &["base", "test"] } else { &["trace"] };
@@ -328,11 +321,11 @@ impl View {
         for (number, side) in shown.iter().enumerate() {
             let ask = self.whom(side, shown.get(1 - number.min(1)).filter(|_| shown.len() == 2));
             let what_if = ask.map(|sched| self.what_if(side, sched)).transpose()?;
-            let asked = what_if.as_ref().map(|what_if| Asked::new(what_if, &side.head)).transpose()?;
+            let asked = what_if.as_ref().map(|what_if| for_view::ask(what_if, &side.head)).transpose()?;
             let machine = side.machine.as_ref().map(|(machine, ..)| &**machine);
             let reader = SideReader::new(side.name, &side.label)
                 .on(machine)
-                .asking(asked.map(|asked| Box::new(asked) as Box<_>))
+                .asking(asked)
                 .between(self.from.unwrap_or(0), self.to.unwrap_or(u64::MAX));
             let read = match &side.events {
                 Events::Run(recording) => reader.read(recording.source(&side.label))?,
@@ -352,9 +345,7 @@ impl View {
         if self.ask.is_some() {
             return self.ask.clone();
         }
-        let own = side.head.meta("sched");
-        let others = other?.head.meta("sched").filter(|sched| sched.starts_with("fair:"));
-        others.filter(|sched| Some(*sched) != own && side.machine.is_some()).map(str::to_owned)
+        for_view::other_sched(&side.head, &other?.head).filter(|_| side.machine.is_some()).map(str::to_owned)
     }
 
     fn what_if(&self, side: &SideEvents, sched: String) -> Result<WhatIf, Failure> {
@@ -364,15 +355,10 @@ impl View {
         let config = self.options.config()?;
         let is_trace = matches!(side.events, Events::Trace(_));
         Ok(WhatIf {
-            machine: Arc::clone(machine),
-            machine_name: name.clone(),
-            allowed: *allowed,
-            sched: Some(sched),
             // Of a run, its head says both.
             schedutil: (is_trace && self.gives("--governor")).then_some(config.governor == Governor::Schedutil),
             hz: config.hz.filter(|_| is_trace),
-            wanted: Wanted::default(),
-            nth: None,
+            ..WhatIf::of_all(Arc::clone(machine), name, *allowed, sched)
         })
     }
 }

@@ -54,6 +54,8 @@ fn a_comparison_is_viewed_by_its_first_pair() {
     succeeds(&format!("compare {RUNS} --seeds 3-4 --governor powersave --format json --output {saved}"));
     let ran = fairground(&format!("view {saved} -o {page}"));
     assert_eq!((ran.code, ran.stderr.contains("warning")), (0, false), "{}", ran.stderr);
+    refuses(&format!("view {saved} --governor schedutil -o {page}"), &["--governor is for runs that are named"]);
+    refuses(&format!("view {saved} --draw 3 -o {page}"), &["--draw is for runs that are named"]);
     let text = read(saved.as_ref());
     let hash = text.split("\"base_hash\": \"").nth(1).unwrap()[..32].to_owned();
     std::fs::write(&saved, text.replace(&hash, &"0".repeat(32))).unwrap();

@@ -149,6 +149,20 @@ struct Reading<'a> {
 }
 
 impl WhatIf {
+    /// A request for each wakeup, on what the trace says of the system.
+    pub fn of_all(machine: Arc<Machine>, machine_name: &str, allowed: Option<CpuMask>, sched: String) -> WhatIf {
+        WhatIf {
+            machine,
+            machine_name: machine_name.to_owned(),
+            allowed,
+            sched: Some(sched),
+            schedutil: None,
+            hz: None,
+            wanted: Wanted::default(),
+            nth: None,
+        }
+    }
+
     /// Reads a trace from its first event. `head` is the trace's head. `progress` is called with the time of each
     /// event, ns.
     ///
