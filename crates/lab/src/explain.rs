@@ -38,6 +38,11 @@ pub trait Traced: Sync {
     /// # Errors
     /// If it cannot be read.
     fn open(&self) -> Result<Box<dyn EventSource + '_>, TraceError>;
+
+    /// Whether it may have events of this name; `true` where only reading it would tell.
+    fn may_have(&self, _event: &str) -> bool {
+        true
+    }
 }
 
 impl Traced for PathBuf {
@@ -58,6 +63,10 @@ impl Traced for (String, &Recording) {
 
     fn open(&self) -> Result<Box<dyn EventSource + '_>, TraceError> {
         Ok(Box::new(self.1.source(&self.0)))
+    }
+
+    fn may_have(&self, event: &str) -> bool {
+        self.1.tables().contains_key(event)
     }
 }
 

@@ -336,6 +336,10 @@ impl Traced for Stoppable<'_> {
     fn open(&self) -> Result<Box<dyn EventSource + '_>, TraceError> {
         Ok(Box::new(Ending(self.0.open()?, self.1)))
     }
+
+    fn may_have(&self, event: &str) -> bool {
+        self.0.may_have(event)
+    }
 }
 
 struct Ending<'a>(Box<dyn EventSource + 'a>, &'a Stop);

@@ -54,8 +54,10 @@ impl Differing {
             in_base.other_work = Some(placement(base, base_at)?);
             in_test.other_work = Some(placement(test, test_at)?);
         }
-        let picks = DifferingPicks::of(base, test)?;
-        let left = LeftDiff::compare(LeftValues::new(base.open()?), LeftValues::new(test.open()?))?;
+        let both = |event| base.may_have(event) && test.may_have(event);
+        let picks = both("fairground_pick").then(|| DifferingPicks::of(base, test)).transpose()?.flatten();
+        let compare_left = || LeftDiff::compare(LeftValues::new(base.open()?), LeftValues::new(test.open()?));
+        let left = both("fairground_left").then(compare_left).transpose()?.flatten();
         Ok(Differing { diff, left, picks, base: in_base, test: in_test })
     }
 
