@@ -161,25 +161,32 @@ function longest(text, names) {
 	return here.sort((a, b) => b.length - a.length)[0];
 }
 
-/** The scheduler among the words of a side: its place, its preset, its changes. */
+/** Whether a word of a side is its scheduler, and not NAME=VALUE: as crates/lab/src/sides.rs tells them apart. */
+function isSched(word) {
+	const [equals, colon] = [word.indexOf("="), word.indexOf(":")];
+	return word.startsWith("sched=") || equals < 0 || (colon >= 0 && colon < equals);
+}
+
+/** The words of a side, the place of its scheduler among them (none: -1), and of a scheduler of ours its preset, if it is known, and its changes. */
 function schedOf(side) {
-	const words = at(side).value.trim().split(/\s+/);
-	const place = words.findIndex((word) => /^(sched=)?fair:/.test(word));
-	if (place < 0) return null;
-	const [, head, rest] = words[place].match(/^((?:sched=)?fair:)(.*)$/);
-	const known = longest(rest, catalog.presets.map(({ name }) => name));
-	const preset = catalog.presets.find(({ name }) => name === known);
-	return preset && { words, place, head, preset, changes: rest.slice(preset.name.length) };
+	const words = at(side).value.split(/\s+/).filter(Boolean), place = words.findIndex(isSched);
+	const word = words[place] ?? "", name = word.replace(/^sched=/, ""), head = word === name ? "fair:" : "sched=fair:";
+	if (name !== "fair" && !name.startsWith("fair:")) return { words, place, head, preset: null, changes: "" };
+	const rest = name.slice("fair:".length), isNewest = /^($|[-+])/.test(rest), named = longest(rest, catalog.presets.map(({ name }) => name));
+	const isChange = (letter, n) => /[-+]/.test(letter) && longest(rest.slice(n + 1), catalog.features.map(({ name }) => name));
+	const begin = named ? named.length : isNewest ? 0 : [...rest].findIndex(isChange);
+	const preset = catalog.presets.find(({ name }) => name === (isNewest ? catalog.newest : named)) ?? null;
+	return { words, place, head, preset, changes: begin < 0 ? "" : rest.slice(begin) };
 }
 
 function describeSide(side) {
-	const sched = schedOf(side);
-	at(`${side}-is`).textContent = sched?.preset.text ?? "";
-	at(`${side}-preset`).value = sched?.preset.name ?? "";
+	const { preset } = schedOf(side);
+	at(`${side}-is`).textContent = preset?.text ?? "";
+	at(`${side}-preset`).value = preset?.name ?? "";
 	const switches = [option("", "-")];
 	catalog.features.forEach((feature, id) => {
-		if (!sched || !feature.ready) return;
-		const value = sched.preset.values[id];
+		if (!preset || !feature.ready) return;
+		const value = preset.values[id];
 		const words = feature.values.length ? feature.values.map((word, n) => [n, `+${feature.name}=${word}`]) : [[0, `-${feature.name}`], [1, `+${feature.name}`]];
 		for (const [n, change] of words) if (n !== value) switches.push(option(change, `${change}: ${feature.text}`));
 	});
@@ -187,10 +194,9 @@ function describeSide(side) {
 }
 
 function changeSched(side, change) {
-	const sched = schedOf(side) ?? { words: [], place: 0, head: "fair:", changes: "", preset: catalog.presets[0] };
-	const { preset, changes } = change(sched);
-	sched.words[sched.place] = `${sched.head}${preset}${changes}`;
-	at(side).value = sched.words.join(" ");
+	const { words, place, head, ...sched } = schedOf(side), { preset, changes } = change(sched);
+	words.splice(Math.max(place, 0), place < 0 ? 0 : 1, `${head}${preset}${changes}`);
+	at(side).value = words.join(" ");
 	describe();
 }
 
@@ -281,9 +287,10 @@ async function run(input) {
 			}
 		}
 		at("progress").value = runs;
-		at("status").textContent = "reading the events of seed 1";
+		at("status").textContent = "comparing the placements of seed 1";
 		const rules = await simulator.ask({ ask: "rules" });
 		if (isMine()) showRules(rules);
+		at("status").textContent = "reading what each CPU did";
 		const { bytes } = await simulator.ask({ ask: "view" });
 		if (!isMine()) return;
 		view = FairgroundView.mount(at("view"), bytes);

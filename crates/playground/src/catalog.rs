@@ -52,6 +52,7 @@ pub fn catalog() -> Result<Value, MachineError> {
         "workloads": workloads,
         "files": files,
         "presets": PRESETS.iter().map(preset).collect::<Vec<Value>>(),
+        "newest": Preset::newest().name,
         "features": features,
         "settings": settings,
     }))
