@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use fairground_machine::{capture, preset_text, CaptureOptions, Machine, MachineSpec};
+use fairground_playground::link;
+use fairground_playground::session::Session;
 use fairground_trace::dat::{DatReader, PerfDataReader};
 use fairground_trace::import::{Importer, Selection};
 use fairground_trace::{EventSource, PerfettoReader, Reader};
 use fairground_workload::rtapp::{self, Dialect};
 use fairground_workload::testing::small_machine;
 use fairground_workload::Workload;
+use serde_json::json;
 
 use crate::Verdict;
 
@@ -80,6 +83,29 @@ const JSON: &[&str] = &[
     "\"work\": 1e3,",
     "\"born\": ",
     "\"cpus\": [0, 1],",
+];
+const LINK: &[&str] = &[
+    "\"machine_file\": ",
+    "\"workload_file\": ",
+    "\"figures\": [[",
+    "\"settings\": [[",
+    "\"costs.scale\", 1e308",
+    "fair:",
+    "+asym-prev-first",
+    "-asym-prev-first",
+    "+sis-mode=prop54",
+    " machine=",
+    " workload=",
+    " governor=teo",
+    "linux:mine",
+    "@node0",
+    ":loops=",
+    "18446744073709551615",
+    "-1",
+    "1e400",
+    "null",
+    "\\u0000",
+    "é",
 ];
 const TREES: &[&str] =
     &["cpu-map", "cluster0", "core0", "cpu@0", "reg", "\0", "\0\0\0\u{1}", "\0\0\0\u{2}", "\0\0\0\u{3}"];
@@ -242,7 +268,29 @@ pub fn targets() -> &'static [Target] {
             repair: NOTHING,
             run: |input| captured("board.dtb", input),
         },
+        Target {
+            // links to the playground, before they are packed.
+            name: "link",
+            seeds: links,
+            words: LINK,
+            repair: NOTHING,
+            run: linked,
+        },
     ]
+}
+
+/// What is in two links: names alone, and files that were edited.
+fn links() -> Vec<Vec<u8>> {
+    let named = json!({
+        "version": 1, "machine": "kunpeng920@node0", "figures": [["costs.scale", 1.5]], "workload": "sched-pipe:loops=50",
+        "base": "fair:v5.9", "test": "fair:v5.9+asym-prev-first hz=1000", "settings": [["governor", "schedutil"]],
+        "seeds": 2, "draws": 1,
+    });
+    let edited = json!({
+        "version": 1, "machine": "m", "machine_file": preset_text("rpi5"), "workload": "w.json",
+        "workload_file": include_str!("../../../workloads/ping-pong.json"), "base": "fair:", "seeds": 1, "draws": 0,
+    });
+    [named, edited].map(|link| link.to_string().into_bytes()).into()
 }
 
 const SPECIMENS: &[&str] = &[
@@ -376,6 +424,14 @@ fn captured(name: &str, input: Input) -> Verdict {
             }
         }
     })
+}
+
+/// The input as a link's letters, and packed into one; what is read is checked to its last part, and nothing runs.
+fn linked(input: Input) -> Verdict {
+    let _ = link::decode(&String::from_utf8_lossy(input));
+    let Ok(read) = link::decode(&link::pack(input)) else { return Verdict::Refused };
+    assert_eq!(link::decode(&link::encode(&read)).expect("what was written"), read);
+    verdict(Session::open(read))
 }
 
 /// Sets the checksum of every tar header: readers refuse a header whose checksum is wrong.

@@ -58,7 +58,7 @@ macro_rules! parsers {
     };
 }
 
-parsers! { ftrace perf dat perf_data perfetto import rtapp recording workload subset machine tarball dtb }
+parsers! { ftrace perf dat perf_data perfetto import rtapp recording workload subset machine tarball dtb link }
 
 #[test]
 fn a_panic_is_reported() {

@@ -43,8 +43,12 @@ pub enum LinkError {
 /// The fragment of an input, without the `#`.
 pub fn encode(input: &Input) -> String {
     // Strings, and numbers, of which those that are not finite are written as null: this cannot fail.
-    let json = serde_json::to_vec(input).unwrap_or_default();
-    BASE64_URL_SAFE_NO_PAD.encode(compress_to_vec_zlib(&json, LEVEL))
+    pack(&serde_json::to_vec(input).unwrap_or_default())
+}
+
+/// The fragment of an input's JSON.
+pub fn pack(json: &[u8]) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(compress_to_vec_zlib(json, LEVEL))
 }
 
 /// The input of a fragment. Whether it can run is not checked.
@@ -91,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_inflates_without_end_is_refused() {
-        let bomb = BASE64_URL_SAFE_NO_PAD.encode(compress_to_vec_zlib(&vec![b' '; 64 << 20], LEVEL));
+        let bomb = pack(&vec![b' '; 64 << 20]);
         assert!(matches!(decode(&bomb), Err(LinkError::Packed)));
         assert!(matches!(decode(&"A".repeat(LETTERS_MAX + 1)), Err(LinkError::TooLong { .. })));
     }
