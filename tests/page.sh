@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages in a real browser: no error on the console, no request. The scoreboard and a comparison at two widths and in print,
-# a view as its reader uses it (tests/page_view.py).
+# a view as its reader uses it (tests/page_view.mjs).
 #
 #   tests/page.sh [DIR]    pictures and the printed page stay in DIR
 set -euo pipefail
@@ -65,4 +65,4 @@ for page in page comparison; do
 	[ -s "$keep/$page.pdf" ] || { echo "page: $page does not print"; exit 1; }
 done
 echo "page: scoreboard and comparison are quiet at 390 and 1200 px, and print"
-timeout 300 tests/page_view.py "$dir/view.html" "$dir/hostile.html" "$keep"
+timeout 300 node tests/page_view.mjs "$dir/view.html" "$dir/hostile.html" "$keep"

@@ -1,4 +1,5 @@
-// A headless Chromium, driven by chromedriver: `const browser = await Browser.begin(url)`.
+// A headless Chromium, driven by chromedriver: `await Browser.during(options, async (browser) => ...)`. WebDriver's protocol is our own here, as a
+// client from npm would be the only package that the tests take from there.
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -25,15 +26,30 @@ export async function serve(folder) {
 	return { url: `http://127.0.0.1:${server.address().port}/`, end };
 }
 
+/** Each ends its browser; an ended test ends them. */
+const drivers = new Set();
+process.once("exit", () => drivers.forEach((driver) => driver.kill()));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+/** Keys by WebDriver's numbers. */
+export const KEYS = { backspace: "\uE003", tab: "\uE004", enter: "\uE007", escape: "\uE00C", right: "\uE014" };
+
 export class Browser {
-	/** Starts both programs. `width` of the window, px; `dark`: as a reader who prefers dark pages. */
-	static async begin({ width = 1200, dark = false } = {}) {
+	/** Starts both programs, and ends them when `use` has ended. Size in px; `dark`: as a reader who prefers dark pages; `mobile`: as a phone. */
+	static async during(options, use) {
+		const browser = await Browser.begin(options);
+		try {
+			return await use(browser);
+		} finally {
+			await browser.end();
+		}
+	}
+
+	static async begin({ width = 1200, height = 1000, dark = false, mobile = false }) {
 		const browser = new Browser();
-		browser.profile = mkdtempSync(join(tmpdir(), "playground-"));
+		browser.profile = mkdtempSync(join(tmpdir(), "browser-"));
 		browser.driver = spawn("chromedriver", ["--port=0", "--log-level=SEVERE"], { stdio: ["ignore", "pipe", "inherit"] });
-		// It ends its browser, also when the test is ended.
-		process.once("exit", () => browser.driver.kill());
-		for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+		drivers.add(browser.driver);
 		browser.address = await new Promise((done, fail) => {
 			let said = "";
 			browser.driver.on("error", fail);
@@ -44,8 +60,7 @@ export class Browser {
 				if (port) done(`http://127.0.0.1:${port[1]}`);
 			});
 		});
-		const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", `--user-data-dir=${browser.profile}`, `--window-size=${width},1000`];
-		if (dark) args.push("--force-dark-mode", "--enable-features=WebUIDarkMode");
+		const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", `--user-data-dir=${browser.profile}`];
 		const alwaysMatch = {
 			browserName: "chrome",
 			"goog:chromeOptions": { args },
@@ -54,6 +69,7 @@ export class Browser {
 		};
 		const { sessionId } = await browser.send("POST", "/session", { capabilities: { alwaysMatch } });
 		browser.session = `/session/${sessionId}`;
+		await browser.cdp("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: mobile ? 2 : 1, mobile });
 		await browser.cdp("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
 		return browser;
 	}
@@ -94,35 +110,58 @@ export class Browser {
 		}
 	}
 
-	async click(selector) {
+	async element(selector, action, body) {
 		const found = await this.send("POST", `${this.session}/element`, { using: "css selector", value: selector });
-		await this.send("POST", `${this.session}/element/${Object.values(found)[0]}/click`, {});
+		await this.send("POST", `${this.session}/element/${Object.values(found)[0]}/${action}`, body);
 	}
 
-	/** Presses keys in the element that has the focus; Tab is \uE004, Enter \uE007. */
+	click(selector) {
+		return this.element(selector, "click", {});
+	}
+
+	/** Presses keys in an element, behind what it has. */
+	type(selector, text) {
+		return this.element(selector, "value", { text });
+	}
+
+	/** Clicks at a place of an element, px from its upper left corner. */
+	async clickAt(selector, x, y) {
+		const box = await this.run("const box = document.querySelector(arguments[0]).getBoundingClientRect(); return [box.x, box.y]", selector);
+		const place = { type: "pointerMove", duration: 0, x: Math.round(box[0] + x), y: Math.round(box[1] + y), origin: "viewport" };
+		const actions = [place, { type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }];
+		await this.send("POST", `${this.session}/actions`, { actions: [{ type: "pointer", id: "mouse", actions }] });
+	}
+
+	/** The text of an element, as it is shown. */
+	text(selector) {
+		return this.run("return document.querySelector(arguments[0]).innerText", selector);
+	}
+
+	/** Presses keys in the element that has the focus. */
 	async keys(keys) {
 		const actions = [...keys].flatMap((value) => [{ type: "keyDown", value }, { type: "keyUp", value }]);
 		await this.send("POST", `${this.session}/actions`, { actions: [{ type: "key", id: "keyboard", actions }] });
 	}
 
-	/** A picture of the whole page. */
-	async picture(file) {
-		const { data } = await this.cdp("Page.captureScreenshot", { format: "png", captureBeyondViewport: true });
+	/** A picture of the whole page, or of a part: `{ x, y, width, height, scale }`, px. */
+	async picture(file, clip) {
+		const { data } = await this.cdp("Page.captureScreenshot", { format: "png", captureBeyondViewport: true, clip });
 		writeFileSync(file, Buffer.from(data, "base64"));
 	}
 
-	/** What the console got since the last time, and the addresses that the page asked for. */
+	/** What the console got since the last time, and the addresses that pages asked for; the browser's own pages (chrome:) do not count. */
 	async heard() {
 		const console = (await this.send("POST", `${this.session}/se/log`, { type: "browser" })).map(({ level, message }) => `${level} ${message}`);
 		const events = (await this.send("POST", `${this.session}/se/log`, { type: "performance" })).map(({ message }) => JSON.parse(message).message);
 		const asked = events.filter(({ method }) => method === "Network.requestWillBeSent").map(({ params }) => params.request.url);
-		return { console, asked };
+		return { console, asked: asked.filter((url) => !url.startsWith("chrome:")) };
 	}
 
 	async end() {
 		await this.send("DELETE", this.session).catch(() => {});
 		this.driver.removeAllListeners("exit");
 		this.driver.kill();
+		drivers.delete(this.driver);
 		rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
 	}
 }
