@@ -23,6 +23,5 @@ size=$(for file in "$dir"/page/*; do gzip -9 -c "$file" | wc -c; done | awk '{ s
 echo "playground: $size bytes compressed"
 [ "$size" -le $((5 << 20)) ] || { echo "playground: more than 5 MiB"; exit 1; }
 
-sed -n 's/^const FAIRGROUND_MODULE = "\(.*\)";$/\1/p' "$dir/page/module.js" | base64 -d | gunzip >"$dir/module.wasm"
-node tests/playground/hashes.mjs "$dir/module.wasm"
+node tests/playground/hashes.mjs "$dir/page"
 node tests/playground/page.mjs "$dir/page" ${1:+--pictures "$(realpath "$1")"}

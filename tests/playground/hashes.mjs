@@ -1,16 +1,15 @@
 // Runs in WebAssembly give the hashes of events that runs of the command give: the rows of tests/hashes/fair.tsv.
 //
-//   node tests/playground/hashes.mjs MODULE.wasm [--times FILE] [ROW...]
+//   node tests/playground/hashes.mjs FOLDER [--times FILE] [ROW...]
 //
-// ROW is the number of a row, from 1; without any, all. FILE gets the seconds that each row took, row by row. A row whose workload reads a second file is
-// named and left out: a page has no files beside the one that it is given.
+// ROW is the number of a row, from 1; without any, all. FILE gets the seconds that each row took, row by row.
 import { readFileSync, writeFileSync } from "node:fs";
 import { module } from "./module.mjs";
 
 const words = process.argv.slice(2);
 const option = words.indexOf("--times");
 const times = option < 0 ? null : words.splice(option, 2)[1];
-const [path, ...wanted] = words;
+const [folder, ...wanted] = words;
 const lines = readFileSync("tests/hashes/fair.tsv", "utf8").split("\n");
 const rows = lines.filter((line) => line && !line.startsWith("#")).map((line) => line.split("\t"));
 
@@ -25,13 +24,12 @@ function settings(options) {
 	return found;
 }
 
-const ask = await module(path);
-let [equal, left, took] = [0, [], []];
+const ask = await module(folder);
+let [equal, took] = [0, []];
 const wrong = [];
 rows.forEach(([machine, workload, sched, seed, options, hash], at) => {
 	if (wanted.length && !wanted.includes(String(at + 1))) return;
 	const file = workload.split(":")[0].endsWith(".json") ? workload.split(":")[0] : undefined;
-	if (file === "workloads/recorded/periodic.json") return left.push(at + 1);
 	const input = {
 		version: 1, machine, workload, base: sched, settings: settings(options), seeds: 1, draws: 0,
 		...(file && { workload_file: readFileSync(file, "utf8") }),
@@ -43,7 +41,6 @@ rows.forEach(([machine, workload, sched, seed, options, hash], at) => {
 	else wrong.push(`row ${at + 1}: ${machine} ${workload} ${sched} ${seed} ${options}: ${run.error ?? run.hash}`);
 });
 if (times) writeFileSync(times, took.join("\n") + "\n");
-if (left.length) console.log(`left out, as their workload reads a second file: rows ${left.join(", ")}`);
 wrong.forEach((line) => console.log(line));
 console.log(`${equal} hashes equal, ${wrong.length} not`);
 process.exit(wrong.length || !equal ? 1 : 0);

@@ -1,8 +1,11 @@
-// The WebAssembly module of the playground, asked from node: `const ask = await module(path)`, then `ask({ ask: "catalog" })`.
+// The WebAssembly module in a folder of the playground, asked from node: `const ask = await module(folder)`, then `ask({ ask: "catalog" })`.
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 
-export async function module(path) {
-	const { instance } = await WebAssembly.instantiate(await readFile(path), {});
+export async function module(folder) {
+	const [, packed] = (await readFile(join(folder, "module.js"), "utf8")).match(/^const FAIRGROUND_MODULE = "(.*)";$/m);
+	const { instance } = await WebAssembly.instantiate(gunzipSync(Buffer.from(packed, "base64")), {});
 	const wasm = instance.exports;
 	const text = (at, length) => new TextDecoder().decode(new Uint8Array(wasm.memory.buffer, at, length));
 	return (question) => {
