@@ -5,6 +5,7 @@
 #   played, `linux:` is refused by name;
 # - wheels: auditwheel and twine have nothing to say, a fresh environment of each Python at hand (3.10 to 3.14) has command,
 #   package, man pages and completions, and its runs are the same;
+# - the playground's module gives recorded hashes of events, its page runs from a disk and without its server;
 # - what is of the other architecture runs under qemu-user: the program, and the wheel with Debian's Python for arm64.
 #
 #   tests/release.sh [PART...]     parts of ./release; all unless some are named
@@ -28,7 +29,7 @@ fail() {
 }
 
 if [ "${1:-}" = --twice ]; then
-	parts=("wheel-$here" "static-$here" source)
+	parts=("wheel-$here" "static-$here" playground source)
 	[ -z "$(git status --porcelain)" ] || fail "there are changes that are not committed: a clone would not have them"
 	./release --draft "${parts[@]}"
 	git clone --quiet . "$work/elsewhere/clone"
@@ -40,10 +41,11 @@ if [ "${1:-}" = --twice ]; then
 	exit
 fi
 
-[ $# -gt 0 ] || set -- source wheel-x86_64 static-x86_64 wheel-aarch64 static-aarch64
+[ $# -gt 0 ] || set -- source wheel-x86_64 static-x86_64 wheel-aarch64 static-aarch64 playground
 qemu() { command -v "qemu-$1" || command -v "qemu-$1-static"; }
 for part; do
 	cpu=${part#*-}
+	[ "$part" != playground ] || { command -v node && command -v chromedriver; } >/dev/null || { echo "there is no node or no chromedriver"; exit 77; }
 	[ "$cpu" = "$part" ] || [ "$cpu" = "$here" ] || qemu "$cpu" >/dev/null || { echo "there is no qemu-$cpu"; exit 77; }
 done
 FAIRGROUND=$(tests/build.sh)
@@ -185,11 +187,19 @@ foreign_python() {
 	for deb in "$state"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$root"; done
 }
 
+try_playground() {
+	local dir=$PWD/$name-playground
+	tar -xzf "$files/$name-playground.tar.gz"
+	(cd "$tree" && node tests/playground/hashes.mjs "$dir" 1 2 3 4 5 6 7 8 && node tests/playground/page.mjs "$dir" disk)
+	echo "playground: $(stat -c %s "$files/$name-playground.tar.gz") bytes"
+}
+
 cd "$work"
 for part; do
 	case $part in
 	wheel-*) try_wheel "${part#wheel-}" ;;
 	static-*) try_static "${part#static-}" ;;
+	playground) try_playground ;;
 	source)
 		tar -xzf "$files/$name.tar.gz"
 		[ "$(cat "$name/crates/lab/build/archived_commit")" = "$(git -C "$tree" rev-parse HEAD)" ] || fail "the tarball does not name its commit"
