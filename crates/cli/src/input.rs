@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use fairground_machine::{capture, Capture, CaptureOptions, Machine, MachineSpec};
-use fairground_trace::{open, EventSource, PASSED_OVER};
+use fairground_trace::{open, EventSource, Note};
 use fairground_workload::{Builtin, Workload};
 use miette::Diagnostic;
 use thiserror::Error;
@@ -106,18 +106,29 @@ pub fn machine_or_this(name: Option<&str>) -> Result<(Machine, Vec<String>), Fai
     }
 }
 
+/// A file without a byte, as a recording leaves it that failed.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{file} is empty: no event was recorded")]
+#[diagnostic(help("trace-cmd record, perf sched record and `fairground run ... --trace FILE` write traces"))]
+struct EmptyTrace {
+    file: String,
+}
+
 /// Opens a trace in any of the supported formats.
 pub fn open_trace(path: &Path) -> Result<Box<dyn EventSource>, Failure> {
+    if std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() == 0) {
+        return Err(EmptyTrace { file: path.display().to_string() }.into());
+    }
     Ok(open(path)?)
 }
 
 /// Prints the notes of traces that were read to standard error. What qualifies the result, such as lost events, is not for
 /// `--quiet` to hide.
-pub fn trace_notes(notes: &[String]) {
-    for text in notes {
-        match text.ends_with(PASSED_OVER) {
-            true => note(text),
-            false => complain(&format!("note: {text}")),
+pub fn trace_notes(notes: &[Note]) {
+    for said in notes {
+        match said.is_loss() {
+            true => complain(&format!("note: {said}")),
+            false => note(said),
         }
     }
 }

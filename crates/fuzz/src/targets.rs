@@ -341,7 +341,7 @@ fn import(input: Input) -> Verdict {
             return Verdict::Refused;
         }
     }
-    let recording = importer.finish("t.txt", reader.notes());
+    let (recording, _) = importer.finish("t.txt", reader.notes());
     let mut out = Vec::new();
     recording.write(&mut out).expect("memory");
     match rtapp::import("r.json", &out, &Dialect::default(), &machine) {

@@ -16,7 +16,7 @@ use fairground_machine::nearest;
 use fairground_sim::Rule;
 use fairground_trace::explain::{in_short, in_words, Group, RuleCounts, Split};
 use fairground_trace::placements::{Head, Placement, Placements};
-use fairground_trace::{open, EventSource, Recording, TraceError};
+use fairground_trace::{open, EventSource, Note, Recording, TraceError};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
@@ -128,7 +128,7 @@ pub enum ExplainError {
         file: String,
         /// The task of the query.
         task: String,
-        /// Text `; did you mean X?`; empty if no name is near.
+        /// Text `; did you mean NAME?`, or `; there are NAMES` if none is near.
         hint: String,
     },
     /// No placement is at the time of the query or later.
@@ -177,7 +177,7 @@ pub enum ExplainError {
 }
 
 /// The text of an answer, and notes to print beside it.
-pub type Answer = (String, Vec<String>);
+pub type Answer = (String, Vec<Note>);
 
 /// The answer as text.
 ///
@@ -231,7 +231,7 @@ pub fn explain_json(of: &dyn Traced, query: &Query) -> Result<Answer, ExplainErr
 ///
 /// # Errors
 /// As [`explain`].
-pub fn chosen(of: &dyn Traced, wanted: &Wanted) -> Result<(Vec<Placement>, Head, Vec<String>), ExplainError> {
+pub fn chosen(of: &dyn Traced, wanted: &Wanted) -> Result<(Vec<Placement>, Head, Vec<Note>), ExplainError> {
     let mut trace = Placements::new(of.open()?);
     let mut all = Vec::new();
     each(of, &mut trace, wanted, &mut |placement, _| all.push(placement))?;
@@ -279,7 +279,7 @@ fn word(by: Split) -> Option<&'static str> {
     }
 }
 
-fn tally_text(by: Split, tally: &RuleCounts, head: &Head, notes: &[String]) -> String {
+fn tally_text(by: Split, tally: &RuleCounts, head: &Head, notes: &[Note]) -> String {
     let mut out = meta_text(head);
     let _ = writeln!(out, "{:<9} {}\n", "decisions", tally.total());
     let rows = tally.rows();
@@ -302,7 +302,7 @@ fn tally_text(by: Split, tally: &RuleCounts, head: &Head, notes: &[String]) -> S
     out + no_reasons(head)
 }
 
-fn tally_json(name: &str, by: Split, tally: &RuleCounts, head: &Head, notes: &[String]) -> String {
+fn tally_json(name: &str, by: Split, tally: &RuleCounts, head: &Head, notes: &[Note]) -> String {
     let rows = tally.rows();
     let rules = rows.iter().map(|row| {
         let mut object = Map::new();
@@ -359,9 +359,7 @@ impl TraceContents {
         match (&wanted.task, wanted.cpu, self.last) {
             _ if !self.any => ExplainError::Decisions { file },
             (Some(task), _, _) if !self.of_task => {
-                let near = nearest(task, self.tasks.iter().map(String::as_str));
-                let hint = near.map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-                ExplainError::Task { file, task: task.clone(), hint }
+                ExplainError::Task { file, task: task.clone(), hint: hint_of_task(task, &self.tasks) }
             }
             (_, Some(cpu), None) => ExplainError::Cpu { file, cpu },
             (_, _, last) => {
@@ -371,6 +369,20 @@ impl TraceContents {
             }
         }
     }
+}
+
+/// Most names of tasks that a message shows.
+const SHOWN_MAX: usize = 12;
+
+/// Behind a message that there is no such task: the nearest name, else some of those that there are.
+pub(crate) fn hint_of_task(task: &str, names: &BTreeSet<String>) -> String {
+    if let Some(near) = nearest(task, names.iter().map(String::as_str)) {
+        return format!("; did you mean {near:?}?");
+    }
+    let shown: Vec<&str> = names.iter().map(String::as_str).take(SHOWN_MAX).collect();
+    let more = names.len().saturating_sub(SHOWN_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("; there are {}{more}", shown.join(", "))
 }
 
 /// The facts about the run, one per line.

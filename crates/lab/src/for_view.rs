@@ -4,7 +4,7 @@ use fairground_run::experiment::{run_facts, Experiment, Recorded, RunError, Stop
 use fairground_run::run_config;
 use fairground_sim::Rule;
 use fairground_trace::placements::Head;
-use fairground_trace::{RunHead, TraceEvent};
+use fairground_trace::{Note, RunHead, TraceEvent};
 use fairground_view::{Answer, OtherScheduler};
 
 use crate::counterfactual::{Confidence, Counterfactual, JudgedWakeup, NoSuchCpu, WhatIf, WhatIfError};
@@ -72,7 +72,7 @@ impl OtherScheduler for Asked<'_> {
         self.head.rule(name)
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         self.counterfactual.notes()
     }
 }

@@ -11,7 +11,7 @@ use fairground_machine::{nearest, Machine};
 use fairground_trace::explain::seconds;
 use fairground_trace::figures::{same_placements, Figures, ThreadMatcher};
 use fairground_trace::import::{Counts, Importer, InferredEvent, NoSuchCpu, Selection, WindowPosition};
-use fairground_trace::{EventSource, Reader, TraceError, TraceEventKind};
+use fairground_trace::{EventSource, Note, Reader, TraceError, TraceEventKind};
 use fairground_workload::recorded::Recording;
 use miette::Diagnostic;
 use thiserror::Error;
@@ -26,6 +26,8 @@ use fairground_run::metrics::{Better, Metric, MetricValue};
 pub struct Imported {
     /// The activity of its threads.
     pub recording: Recording,
+    /// Notes on the trace and on what was made of it; the recording has their texts.
+    pub notes: Vec<Note>,
     /// Measurements of the trace.
     pub figures: Figures,
     /// CPUs without events of their idle tasks. Runs are measured without these events, too.
@@ -130,9 +132,10 @@ pub fn import<S: EventSource>(
     let (counts, unheard, too_long) = (importer.counts(), importer.silent_idle_cpus().collect(), importer.too_long());
     let missed: Vec<String> = importer.missed().map(|part| not_seen(part, importer.names())).collect();
     let names: Vec<String> = importer.names().take(SHOWN_MAX).map(str::to_owned).collect();
-    let recording = importer.finish(trace, [reader.notes(), missed.clone()].concat());
+    let unmatched = missed.iter().cloned().map(Note::Loss).collect();
+    let (recording, notes) = importer.finish(trace, [reader.notes(), unmatched].concat());
     if !recording.threads.is_empty() {
-        return Ok(Imported { recording, figures, unheard, events, counts, too_long });
+        return Ok(Imported { recording, notes, figures, unheard, events, counts, too_long });
     }
     let lasts = last.saturating_sub(begin.unwrap_or(last));
     let trace = trace.to_owned();

@@ -58,7 +58,7 @@ fn from_waking_to_switch(trace: &[u8]) -> (u64, u128, u64) {
 /// Waits as `stats latency` counts them: run delays.
 fn waits(trace: &[u8]) -> (u64, u128, u64) {
     let latency = Latency::read(&mut Reader::new("trace", trace)).unwrap();
-    assert_eq!(latency.notes(), Vec::<String>::new());
+    assert_eq!(latency.notes(), [""; 0]);
     let all = total(&latency.rows(By::Pid));
     (all.count, u128::from(all.total), all.max)
 }

@@ -9,7 +9,7 @@ use fairground_trace::explain::{RuleCounts, Split};
 use fairground_trace::left::{DifferentValue, Left};
 use fairground_trace::picks::{OnQueue, Pick, PickCounts};
 use fairground_trace::placements::{Head, Placement, Pull, Step};
-use fairground_trace::{EventSource, TraceError, TraceEvent};
+use fairground_trace::{EventSource, Note, TraceError, TraceEvent};
 use pyo3::prelude::*;
 
 use crate::errors::{input, refused};
@@ -356,7 +356,7 @@ impl EventSource for Ending<'_> {
         self.0.unknown()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         self.0.notes()
     }
 
@@ -391,7 +391,7 @@ pub fn explain_placements(
             Ok((explain::explain(&of, &query)?.0, explain::chosen(&of, &query.wanted)?))
         };
         let (text, (placements, head, notes)) = beside(given.py(), compute)?.map_err(input)?;
-        Ok(Explanation { text, placements, head, notes })
+        Ok(Explanation { text, placements, head, notes: notes.iter().map(ToString::to_string).collect() })
     })
 }
 
@@ -411,7 +411,7 @@ pub fn explain_picks(
             Ok((explain::explain_picks(&of, &wanted)?.0, explain::chosen_picks(&of, &wanted)?))
         };
         let (text, (picks, head, notes)) = beside(given.py(), compute)?.map_err(input)?;
-        Ok(PickExplanation { text, picks, head, notes })
+        Ok(PickExplanation { text, picks, head, notes: notes.iter().map(ToString::to_string).collect() })
     })
 }
 

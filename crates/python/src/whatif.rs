@@ -73,7 +73,7 @@ impl Counterfactual {
     /// Notes on the answer.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.notes().to_vec()
+        self.0.notes().iter().map(ToString::to_string).collect()
     }
 
     fn __str__(&self) -> String {

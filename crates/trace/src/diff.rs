@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::note::Note;
 use crate::placements::{Cause, Head, Placements, Task};
 use crate::{EventSource, TraceError};
 
 /// Summary of the placements of a trace.
 pub struct Side {
     head: Head,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     /// The placements in the order of the trace.
     placements: Vec<Short>,
     /// By task and cause: the indices of its placements in the trace.
@@ -80,7 +81,7 @@ impl Side {
     }
 
     /// Notes on the trace and its run.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 

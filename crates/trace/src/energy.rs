@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairground_sim::EnergyPart;
 
+use crate::note::Note;
 use crate::text::value;
 use crate::{EventSource, TraceError, TraceEvent, TraceEventKind};
 
@@ -222,12 +223,10 @@ impl Rails {
     }
 
     /// Notes on the rows.
-    pub fn notes(&self) -> Vec<String> {
-        let note = format!(
-            "{} readings of meters show less, or are earlier, than those before: the trace is not one run in time order",
-            self.backwards
-        );
-        (self.backwards > 0).then_some(note).into_iter().collect()
+    pub fn notes(&self) -> Vec<Note> {
+        let what =
+            "readings of meters show less, or are earlier, than those before: the trace is not one run in time order";
+        Note::losses(&[(self.backwards, what)])
     }
 }
 

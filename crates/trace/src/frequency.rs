@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::note::Note;
 use crate::{EventSource, TraceError, TraceEventKind};
 
 /// Time that a clock spent at one frequency.
@@ -111,10 +112,9 @@ impl Frequencies {
     }
 
     /// Notes on the rows.
-    pub fn notes(&self) -> Vec<String> {
-        let note =
-            format!("{} changes of a clock come before the one before: the trace is not in time order", self.backwards);
-        (self.backwards > 0).then_some(note).into_iter().collect()
+    pub fn notes(&self) -> Vec<Note> {
+        let what = "changes of a clock come before the one before: the trace is not in time order";
+        Note::losses(&[(self.backwards, what)])
     }
 }
 

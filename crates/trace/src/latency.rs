@@ -18,6 +18,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::note::Note;
 use crate::{AtDecision, EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
 
 /// The waits of one task, or of several taken together.
@@ -274,7 +275,7 @@ impl Latency {
     }
 
     /// Notes on the rows.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Note> {
         let counted = [
             (
                 self.from_waking,
@@ -282,7 +283,7 @@ impl Latency {
             ),
             (self.backwards, "waits end before they begin and are left out: the trace is not in time order"),
         ];
-        counted.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
+        Note::losses(&counted)
     }
 }
 

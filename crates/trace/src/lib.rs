@@ -27,6 +27,7 @@ pub mod latency;
 pub mod left;
 pub mod migrations;
 mod names;
+mod note;
 mod open;
 mod perfetto;
 pub mod picks;
@@ -51,12 +52,13 @@ pub use columns::{Column, EventTable, EventTables, TextColumn};
 pub use export::{Export, IgnoreBrokenPipe};
 pub use ftrace::FtraceText;
 pub use names::{Names, RealThread};
+pub use note::Note;
 pub use open::{open, open_watched, Position};
 pub use perfetto::{Hardware, PerfettoReader, PerfettoTrace};
 pub use recording::{Recording, RecordingFile};
 pub use rule_names::{OwnedRule, RuleNames};
 pub use run_head::RunHead;
-pub use source::{EventSource, PASSED_OVER};
+pub use source::EventSource;
 pub use text::{
     named as leading_thread, value as field_value, PrevState, Reader, Thread, TraceError, TraceEvent, TraceEventKind,
 };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::explain::seconds;
+use crate::note::Note;
 use crate::placements::{Head, OwnRecord, Task};
 use crate::text::{named, value, TraceError, TraceEventKind};
 use crate::EventSource;
@@ -58,8 +59,8 @@ impl<S: EventSource> Picks<S> {
     }
 
     /// Notes on the trace and its run; complete at the end of the trace.
-    pub fn notes(&self) -> Vec<String> {
-        [self.head.notes.clone(), self.source.notes()].concat()
+    pub fn notes(&self) -> Vec<Note> {
+        self.head.notes_with(self.source.notes())
     }
 
     /// The next pick; `None` at the end.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use fairground_sim::Rule;
 
+use crate::note::Note;
 use crate::rule_names::OwnedRule;
 use crate::text::{named, value, Thread, TraceError, TraceEvent, TraceEventKind};
 use crate::EventSource;
@@ -130,6 +131,11 @@ pub struct Head {
 }
 
 impl Head {
+    /// The notes of the run before those on its trace.
+    pub(crate) fn notes_with(&self, of_trace: Vec<Note>) -> Vec<Note> {
+        self.notes.iter().cloned().map(Note::Hint).chain(of_trace).collect()
+    }
+
     /// The rule with this name; only its name is known if the trace does not describe it.
     pub fn rule<'a>(&'a self, name: &'a str) -> Rule<'a> {
         self.rules.get(name).map_or(Rule::named(name), OwnedRule::as_rule)
@@ -188,8 +194,8 @@ impl<S: EventSource> Placements<S> {
     }
 
     /// Notes on the trace and its run; complete at the end of the trace.
-    pub fn notes(&self) -> Vec<String> {
-        [self.head.notes.clone(), self.source.notes()].concat()
+    pub fn notes(&self) -> Vec<Note> {
+        self.head.notes_with(self.source.notes())
     }
 
     /// The next placement; `None` at the end.

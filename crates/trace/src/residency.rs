@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::note::Note;
 use crate::{EventSource, TraceError, TraceEventKind};
 
 /// Statistics of the stays in an idle state.
@@ -137,10 +138,9 @@ impl Residency {
     }
 
     /// Notes on the rows.
-    pub fn notes(&self) -> Vec<String> {
-        let note =
-            format!("{} sleeps end before they begin and are left out: the trace is not in time order", self.backwards);
-        (self.backwards > 0).then_some(note).into_iter().collect()
+    pub fn notes(&self) -> Vec<Note> {
+        let what = "sleeps end before they begin and are left out: the trace is not in time order";
+        Note::losses(&[(self.backwards, what)])
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`EventSource`]: the interface of all trace readers, and what they share.
 
+use crate::note::Note;
 use crate::text::{TraceError, TraceEvent};
 
 /// Returns the events of a trace one by one, in time order.
@@ -15,7 +16,7 @@ pub trait EventSource {
     fn unknown(&self) -> u64;
 
     /// Notes on the trace, once it has been read: events that were lost, and events that were skipped.
-    fn notes(&self) -> Vec<String>;
+    fn notes(&self) -> Vec<Note>;
 
     /// An error at the position of the last event.
     fn unexpected(&self, expected: &str) -> TraceError;
@@ -30,7 +31,7 @@ impl<S: EventSource + ?Sized> EventSource for Box<S> {
         (**self).unknown()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         (**self).notes()
     }
 
@@ -39,12 +40,9 @@ impl<S: EventSource + ?Sized> EventSource for Box<S> {
     }
 }
 
-/// How the note on events of other kinds ends, the only note on a trace that takes nothing from the results.
-pub const PASSED_OVER: &str = "events of other kinds were passed over";
-
 /// The note that `unknown` events were skipped; `None` if `unknown` is 0.
-pub(crate) fn skipped_note(unknown: u64) -> Option<String> {
-    (unknown > 0).then(|| format!("{unknown} {PASSED_OVER}"))
+pub(crate) fn skipped_note(unknown: u64) -> Option<Note> {
+    Note::hints(&[(unknown, "events of other kinds were passed over")]).pop()
 }
 
 /// Whether an event's `common_flags` say that it happened in a hard interrupt, a soft one or an NMI

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::latency::{Latency, Waits};
+use crate::note::Note;
 use crate::{AtDecision, EventSource, PrevState, TraceError, TraceEvent, TraceEventKind};
 
 /// Time account of one task.
@@ -48,7 +49,7 @@ struct Counts {
 ///
 /// # Errors
 /// If the trace cannot be read.
-pub fn rows<S: EventSource>(trace: &mut S) -> Result<(Vec<Row>, Vec<String>), TraceError> {
+pub fn rows<S: EventSource>(trace: &mut S) -> Result<(Vec<Row>, Vec<Note>), TraceError> {
     let (mut latency, mut tasks) = (Latency::default(), BTreeMap::<u32, Counts>::new());
     let mut order = AtDecision::default();
     while let Some(event) = trace.next_event()? {

@@ -28,6 +28,7 @@ use line::digits;
 pub(crate) use line::Line;
 
 use crate::names::OURS;
+use crate::note::Note;
 use crate::source::{push_sanitized, skipped_note};
 use crate::EventSource;
 use running::Running;
@@ -307,28 +308,20 @@ impl<R: BufRead> EventSource for Reader<R> {
         self.unknown
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         if self.cut {
-            notes.push(format!("{}:{}: the last line has no end: the trace is cut off", self.name, self.number));
+            let place = format!("{}:{}", self.name, self.number);
+            notes.push(Note::Loss("the last line has no end: the trace is cut off".to_owned()).of_file(&place));
         }
         if let Some(first) = self.first_bad.as_ref().filter(|_| self.bad > 0) {
             let lines = if self.bad == 1 { "line is" } else { "lines are" };
-            notes.push(format!(
-                "{}: {} {lines} no part of a trace and left out, the first is this: {first}",
-                self.name, self.bad
-            ));
+            let left_out = format!("{} {lines} no part of a trace and left out, the first is this: {first}", self.bad);
+            notes.push(Note::Loss(left_out).of_file(&self.name));
         }
-        if self.lost > 0 {
-            notes.push(format!("{}: {} events were lost while it was recorded", self.name, self.lost));
-        }
-        if self.gone > 0 {
-            notes.push(format!(
-                "{}: {} events are of threads that perf did not know any more (:-1): they are attributed to the thread that ran there",
-                self.name, self.gone
-            ));
-        }
-        notes.extend(skipped_note(self.unknown).map(|note| format!("{}: {note}", self.name)));
+        let gone = "events are of threads that perf did not know any more (:-1): they are attributed to the thread that ran there";
+        let counted = Note::losses(&[(self.lost, "events were lost while it was recorded"), (self.gone, gone)]);
+        notes.extend(counted.into_iter().chain(skipped_note(self.unknown)).map(|note| note.of_file(&self.name)));
         notes
     }
 

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use fairground_sim::Rule;
+use fairground_trace::Note;
 use serde::Serialize;
 
 /// Name and version of the format.
@@ -47,7 +48,7 @@ pub struct Side {
     /// Facts about the run, in order: machine, workload, sched, seed.
     pub facts: Vec<(String, String)>,
     /// What is to be known when reading it.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Which kinds of events there are. What is not there is shown as such, and not as nothing.
     pub has: Has,
     /// The CPUs, ascending. `first` of tables by CPU has this order.
@@ -175,7 +176,7 @@ pub struct Asked {
     /// Why answers are not sure, by number.
     pub doubts: Vec<String>,
     /// What is to be known of its answers.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// Columns of numbers, all equally long.

@@ -14,7 +14,7 @@ use fairground_sim::Rule;
 use fairground_trace::energy::Rails;
 use fairground_trace::explain::pulled;
 use fairground_trace::placements::{Cause, Head, Placement, Placements, Step};
-use fairground_trace::{EventSource, TraceError, TraceEvent, TraceEventKind};
+use fairground_trace::{EventSource, Note, TraceError, TraceEvent, TraceEventKind};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -54,7 +54,7 @@ pub trait OtherScheduler {
     fn rule<'a>(&'a self, name: &'a str) -> Rule<'a>;
 
     /// What is to be known of its answers, after the last event.
-    fn notes(&self) -> Vec<String>;
+    fn notes(&self) -> Vec<Note>;
 }
 
 /// Why a trace cannot be shown.
@@ -158,7 +158,7 @@ impl<S: EventSource> EventSource for Tap<'_, S> {
         self.source.unknown()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         self.source.notes()
     }
 
@@ -568,7 +568,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    fn finish(mut self, head: &Head, mut notes: Vec<String>) -> Result<Side, ViewError> {
+    fn finish(mut self, head: &Head, mut notes: Vec<Note>) -> Result<Side, ViewError> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
@@ -577,12 +577,8 @@ impl<'a> State<'a> {
         }
         self.rails.end();
         notes.extend(self.rails.notes());
-        if self.backwards > 0 {
-            notes.push(format!(
-                "{} events are out of order in time: taken to happen together with the event before",
-                self.backwards
-            ));
-        }
+        let what = "events are out of order in time: taken to happen together with the event before";
+        notes.extend(Note::losses(&[(self.backwards, what)]));
         self.has.reasons = head.why;
         // A wakeup may begin before another one and end after it.
         self.decisions.sort_by_key(|decided| decided.row[0]);
@@ -600,7 +596,7 @@ impl<'a> State<'a> {
             to_ns: end,
             events: self.events,
             facts: head.meta.iter().filter(|(key, _)| !is_rail(key)).map(|(k, v)| (plain(k), plain(v))).collect(),
-            notes: notes.iter().map(|note| plain(note)).collect(),
+            notes: notes.iter().map(|note| note.reworded(plain)).collect(),
             threads: threads.into_iter().map(|(thread, _)| thread).collect(),
             rules: self.steps.rules,
             texts: self.texts.texts,
@@ -618,7 +614,7 @@ impl<'a> State<'a> {
             label: plain(&other.label()),
             rules: self.answer_steps.rules,
             doubts: in_order(self.doubts),
-            notes: other.notes().iter().map(|note| plain(note)).collect(),
+            notes: other.notes().iter().map(|note| note.reworded(plain)).collect(),
         });
         add_power(&mut side, &self.rails, self.began.unwrap_or(0), self.reader.window);
         self.has.energy = !side.power.is_empty();

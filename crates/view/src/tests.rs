@@ -1,6 +1,6 @@
 use fairground_sim::Rule;
 use fairground_trace::placements::{Cause, Placement, Step, Task};
-use fairground_trace::{EventSource, Reader, TraceEvent, TraceEventKind};
+use fairground_trace::{EventSource, Note, Reader, TraceEvent, TraceEventKind};
 use proptest::prelude::*;
 
 use super::*;
@@ -238,8 +238,8 @@ impl OtherScheduler for Stubborn {
         Rule { name, function: "select_idle_capacity", label: "scan", text: "" }
     }
 
-    fn notes(&self) -> Vec<String> {
-        vec!["of a test".into()]
+    fn notes(&self) -> Vec<Note> {
+        vec![Note::Hint("of a test".into())]
     }
 }
 
@@ -250,7 +250,10 @@ fn an_answer_belongs_to_its_decision() {
     assert_eq!(rows(&side.possible), [[1], [2]]);
     assert_eq!(rows(&side.answer_steps), [[1, 2, 2]]);
     let asked = side.asked.unwrap();
-    assert_eq!((asked.doubts, asked.notes), (vec!["it is a guess".to_owned()], vec!["of a test".to_owned()]));
+    assert_eq!(
+        (asked.doubts, asked.notes),
+        (vec!["it is a guess".to_owned()], vec![Note::Hint("of a test".to_owned())])
+    );
     assert_eq!(asked.rules[0].title, "select_idle_capacity: scan (B1)");
 }
 

@@ -83,7 +83,7 @@ impl Import {
         let inputs = [Some(self.trace.as_path()), MachineSpec::parse(&machine.name).file()];
         let mut output = OutputFile::beside(&self.output, &inputs)?;
         let imported = read(&self.trace, &machine.machine, selection)?;
-        trace_notes(&imported.recording.notes);
+        trace_notes(&imported.notes);
         let failed = |e: io::Error| run_failed(format!("cannot write {}: {e}", self.output.display()));
         imported.recording.write(&mut output).map_err(failed)?;
         output.finish()?;

@@ -106,7 +106,7 @@ impl Replay {
             StatsFormat::Text => report.text(),
             StatsFormat::Json => format!("{:#}\n", report.json()),
             StatsFormat::Csv => {
-                trace_notes(&report.comparison.notes);
+                trace_notes(&report.notes());
                 rows_as_csv(&report.rows())
             }
         }

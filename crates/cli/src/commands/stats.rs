@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use fairground_lab::tables::comma_separated;
 use fairground_trace::latency::{self, total, By, Row, Waits};
+use fairground_trace::Note;
 use serde_json::{json, Map, Value};
 
 use crate::error::{End, Failure};
@@ -117,10 +118,12 @@ impl Latency {
         let mut notes = [trace.notes(), latency.notes()].concat();
         if rows.is_empty() {
             let file = self.input.file.display();
-            notes.push(format!("{file}: no task waits for a CPU; expected sched_switch and sched_wakeup events"));
+            let none = format!("{file}: no task waits for a CPU; expected sched_switch and sched_wakeup events");
+            notes.push(Note::Loss(none));
         }
         trace_notes(&notes);
         Ok(match self.input.format {
+            StatsFormat::Text if rows.is_empty() => String::new(),
             StatsFormat::Text => table(title, &rows),
             _ => document(&self.input, "latency", rows.iter().map(row_json).collect(), &notes),
         })
@@ -128,7 +131,7 @@ impl Latency {
 }
 
 /// Rows in a form for programs.
-fn document(input: &Input, kind: &str, rows: Vec<Value>, notes: &[String]) -> String {
+fn document(input: &Input, kind: &str, rows: Vec<Value>, notes: &[Note]) -> String {
     if input.format == StatsFormat::Csv {
         return rows_as_csv(&rows);
     }

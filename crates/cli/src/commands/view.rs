@@ -17,7 +17,7 @@ use fairground_machine::{CpuMask, Machine, MachineSpec};
 use fairground_run::experiment::Recorded;
 use fairground_run::worker::Workers;
 use fairground_sim::Governor;
-use fairground_trace::{open_watched, EventSource, Recording, RunHead, TraceError, TraceEvent};
+use fairground_trace::{open_watched, EventSource, Note, Recording, RunHead, TraceError, TraceEvent};
 use fairground_view::{page_body, Model, Side, SideReader, STYLE};
 use fairground_workload::Workload;
 use miette::Diagnostic;
@@ -138,7 +138,7 @@ impl EventSource for Watched {
         self.source.unknown()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         self.source.notes()
     }
 

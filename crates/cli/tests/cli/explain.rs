@@ -100,6 +100,7 @@ fn what_is_not_there_is_said() {
         &format!("explain {file} --task reader"),
         &["no placement of task \"reader\"", "did you mean \"a reader\"?"],
     );
+    refuses(&format!("explain {file} --task Render"), &["no placement of task \"Render\"; there are a reader"]);
     refuses(&format!("explain {file} --cpu 7"), &["no placement onto CPU 7"]);
     refuses(
         &format!("explain {file} --at 4s"),

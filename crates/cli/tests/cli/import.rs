@@ -44,6 +44,25 @@ fn a_trace_of_ours_becomes_a_workload_that_runs_anywhere() {
     });
 }
 
+/// What holds of every trace of a kernel is a hint; what this one has lost, and what is guessed for that, is not.
+#[test]
+fn silence_leaves_what_is_missing() {
+    with_kernels_trace(KERNELS, |trace, file| {
+        for words in [
+            format!("import {trace} --machine rpi5 -o {file}"),
+            format!("replay {trace} --machine rpi5 --sched fair:v6.12 --seeds 1 --format csv"),
+        ] {
+            let (said, quiet) = (fairground(&words), fairground(&format!("{words} --quiet")));
+            assert_eq!((quiet.code, quiet.stdout), (0, said.stdout), "{words}: {}", quiet.stderr);
+            let hint = "the events do not tell affinities";
+            assert!(said.stderr.contains(hint) && !quiet.stderr.contains(hint), "{words}: {}", quiet.stderr);
+            for loss in ["12 events were lost", "the trace is cut off", "no cpu_frequency of 4 CPUs"] {
+                assert!(quiet.stderr.contains(loss), "{words}: {loss}: {}", quiet.stderr);
+            }
+        }
+    });
+}
+
 /// Where a recording ends, nearly each of its threads sleeps without anybody left to wake it.
 #[test]
 fn threads_that_wait_at_the_end_of_a_recording_have_one_line() {

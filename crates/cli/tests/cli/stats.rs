@@ -52,6 +52,31 @@ fn latency_from_sched_waking_is_noted() {
     });
 }
 
+/// No table without rows: a note says which events there are none of, and a file without a byte is refused.
+#[test]
+fn a_trace_without_the_events_of_a_table_gives_a_note() {
+    const TABLES: [(&str, &str); 6] = [
+        ("latency", "no task waits for a CPU; expected sched_switch and sched_wakeup events"),
+        ("migrations", "no task changes its CPU; expected sched_migrate_task events"),
+        ("frequency", "no CPU changes its frequency; expected cpu_frequency events"),
+        ("residency", "no CPU enters an idle state; expected cpu_idle events"),
+        ("energy", "no energy events; `fairground run --trace FILE --energy-every MS` writes them"),
+        ("uclamp", "no clamps; expected uclamp_util_cfs events of a run with clamps"),
+    ];
+    with_trace("# tracer: nop\n", |file| {
+        for (table, note) in TABLES {
+            let ran = fairground(&format!("stats {table} {file} --quiet"));
+            assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{table}");
+            assert!(ran.stderr.contains(note), "{table}: {}", ran.stderr);
+        }
+    });
+    with_trace("", |file| {
+        TABLES
+            .iter()
+            .for_each(|(table, _)| refuses(&format!("stats {table} {file}"), &["is empty: no event was recorded"]));
+    });
+}
+
 #[test]
 fn latency_can_be_told_by_cpu() {
     with_trace(TRACE, |file| {

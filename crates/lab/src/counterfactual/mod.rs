@@ -34,7 +34,7 @@ use fairground_fair::{reasons, rule_name, FairError, Features, InitialState, Pla
 use fairground_machine::{CpuId, CpuMask, Machine};
 use fairground_sim::NO_RULE;
 use fairground_trace::placements::{Cause, Placement, Step, Task};
-use fairground_trace::{AtDecision, RuleNames, TraceEvent};
+use fairground_trace::{AtDecision, Note, RuleNames, TraceEvent};
 
 pub use tally::{Agreement, AgreementCounts, Disagreement, RelativeCpu, RuleAgreement};
 use threads::Threads;
@@ -282,31 +282,33 @@ impl<'m> Counterfactual<'m> {
     }
 
     /// The assumptions behind the answers, and what could not be judged.
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = vec![format!(
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = vec![Note::Hint(format!(
             "policies, affinities{} and groups are not read from traces: every thread is assumed to be SCHED_OTHER and \
              allowed on all CPUs, with nice 0 until a sched_switch shows its priority",
             if self.clamps { "" } else { ", clamps" }
-        )];
+        ))];
         if !self.ours {
-            notes.push("the trace does not say which wakeups were sync: both cases were tried".into());
+            notes.push(Note::Hint("the trace does not say which wakeups were sync: both cases were tried".into()));
         }
         let unclocked = self.clocked.iter().filter(|clocked| !**clocked).count();
         if unclocked > 0 && !self.ours {
-            notes.push(format!("no cpu_frequency of {unclocked} CPUs: taken to run at full speed throughout"));
+            let guessed = format!("no cpu_frequency of {unclocked} CPUs: taken to run at full speed throughout");
+            notes.push(Note::Loss(guessed));
         }
         let unseen = self.running.iter().filter(|doing| **doing == Running::Unknown).count();
         if unseen > 0 {
-            notes.push(format!("no event of {unseen} CPUs: they may be idle or busy"));
+            notes.push(Note::Loss(format!("no event of {unseen} CPUs: they may be idle or busy")));
         }
         let unheard = self.idled.iter().zip(&self.heard).filter(|(idled, heard)| **idled && !**heard).count();
         if unheard > 0 && !self.ours {
-            notes.push(format!("the idle tasks of {unheard} CPUs have no event: such a CPU may be idle or busy"));
+            let silent = format!("the idle tasks of {unheard} CPUs have no event: such a CPU may be idle or busy");
+            notes.push(Note::Loss(silent));
         }
         let counts = self.counts();
-        let several = [
+        notes.extend(Note::hints(&[(counts.runnable, "wakeups of runnable threads: no CPU was chosen")]));
+        notes.extend(Note::losses(&[
             (counts.leaving, "wakeups of threads that were still being switched out: not judged"),
-            (counts.runnable, "wakeups of runnable threads: no CPU was chosen"),
             (counts.without_waking, "wakeups without sched_waking: not judged"),
             (counts.open, "wakeups without sched_wakeup: not judged"),
             (counts.real_time, "wakeups of real-time or deadline threads: not judged"),
@@ -315,8 +317,7 @@ impl<'m> Counterfactual<'m> {
             (counts.contradictions, "switches and migrations contradict earlier events"),
             (counts.backwards, "events are out of order in time: taken to happen together with the event before"),
             (counts.forgotten, "threads were forgotten: too many at a time"),
-        ];
-        notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
+        ]));
         notes
     }
 

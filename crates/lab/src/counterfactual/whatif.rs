@@ -8,13 +8,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use fairground_fair::{FairError, Features};
-use fairground_machine::{nearest, CpuMask, Machine};
+use fairground_machine::{CpuMask, Machine};
 use fairground_run::sched_spec;
 use fairground_sim::Rule;
 use fairground_sim::{Config, Governor};
 use fairground_trace::explain::{in_words, seconds};
 use fairground_trace::placements::Head;
-use fairground_trace::{EventSource, RuleNames, RunHead, TraceError};
+use fairground_trace::{EventSource, Note, RuleNames, RunHead, TraceError};
 use miette::Diagnostic;
 use serde_json::{json, Map, Value};
 use thiserror::Error;
@@ -23,7 +23,7 @@ use super::{
     Agreement, AgreementCounts, Confidence, Counterfactual, Disagreement, JudgedWakeup, NoSuchCpu, RecordingConfig,
     RuleAgreement, QUEUED,
 };
-use crate::explain::{full_json, rule_words, Wanted};
+use crate::explain::{full_json, hint_of_task, rule_words, Wanted};
 use crate::recorded::{recorded_config, recorded_sched};
 
 /// Name and version of the schema.
@@ -89,7 +89,7 @@ pub enum WhatIfError {
         trace: String,
         /// Number of wakeups that were judged.
         judged: u64,
-        /// Text "; did you mean NAME?" with the nearest name of a task; empty if no name is near.
+        /// Text "; did you mean NAME?" with the nearest name of a task, or "; there are NAMES"; empty if the task is there.
         hint: String,
     },
 }
@@ -123,7 +123,7 @@ pub struct Report {
     machine: String,
     sched: String,
     head: Head,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     found: Found,
 }
 
@@ -205,7 +205,7 @@ impl WhatIf {
 }
 
 impl Reading<'_> {
-    fn read(&mut self) -> Result<(Found, Vec<String>), WhatIfError> {
+    fn read(&mut self) -> Result<(Found, Vec<Note>), WhatIfError> {
         let found = match (self.ask.wanted.at, self.ask.nth, &self.ask.wanted.task) {
             (None, None, None) => Found::Agreement(self.tally()?),
             (None, None, Some(_)) => Found::Wakeups(self.list()?),
@@ -282,9 +282,8 @@ impl Reading<'_> {
             (0, 0) => WhatIfError::Empty { trace },
             (0, wakings) => WhatIfError::NoWakeup { trace, wakings },
             (judged, _) => {
-                let near = self.ask.wanted.task.as_deref().filter(|task| !self.seen.tasks.contains(*task));
-                let near = near.and_then(|task| nearest(task, self.seen.tasks.iter().map(String::as_str)));
-                let hint = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                let unknown = self.ask.wanted.task.as_deref().filter(|task| !self.seen.tasks.contains(*task));
+                let hint = unknown.map_or(String::new(), |task| hint_of_task(task, &self.seen.tasks));
                 WhatIfError::NoMatch { trace, judged, hint }
             }
         }
@@ -317,7 +316,7 @@ impl Report {
     }
 
     /// Assumptions, and what could not be judged. [`Self::text`] contains them if the answer is an agreement.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 

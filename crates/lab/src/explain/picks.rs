@@ -5,6 +5,7 @@ use std::fmt::Write;
 use fairground_sim::Rule;
 use fairground_trace::picks::{in_short, in_words, OnQueue, Pick, PickCounts, PickDiff, PickSide, Picks};
 use fairground_trace::placements::Head;
+use fairground_trace::Note;
 use serde_json::{json, Value};
 
 use super::{document, meta_text, rule_words, Answer, ExplainError, Traced, Wanted};
@@ -23,7 +24,7 @@ fn each(
     of: &dyn Traced,
     wanted: &Wanted,
     take: &mut dyn FnMut(Pick, &Head),
-) -> Result<(Head, Vec<String>), ExplainError> {
+) -> Result<(Head, Vec<Note>), ExplainError> {
     let mut picks = Picks::new(of.open()?);
     let (mut any, mut taken) = (false, false);
     while let Some(pick) = picks.next_pick()? {
@@ -72,7 +73,7 @@ pub fn explain_picks(of: &dyn Traced, wanted: &Wanted) -> Result<Answer, Explain
 ///
 /// # Errors
 /// As [`explain_picks`].
-pub fn chosen_picks(of: &dyn Traced, wanted: &Wanted) -> Result<(Vec<Pick>, Head, Vec<String>), ExplainError> {
+pub fn chosen_picks(of: &dyn Traced, wanted: &Wanted) -> Result<(Vec<Pick>, Head, Vec<Note>), ExplainError> {
     let mut all = Vec::new();
     let (head, notes) = each(of, wanted, &mut |pick, _| all.push(pick))?;
     Ok((all, head, notes))

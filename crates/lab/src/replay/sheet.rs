@@ -7,6 +7,7 @@ use comfy_table::{presets, CellAlignment, Table};
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::{Metric, MetricValue};
 use fairground_run::run_config::notes;
+use fairground_trace::Note;
 use serde::Serialize;
 use serde_json::{json, Value};
 
@@ -214,6 +215,7 @@ pub struct ReplayReport {
     pub sheets: Vec<Sheet>,
     /// The first scheduler against each other one.
     pub comparison: Report,
+    of_trace: Vec<Note>,
     machine: String,
     recording: String,
     left_out: Vec<LeftOut>,
@@ -232,15 +234,22 @@ impl ReplayReport {
         let sides: Vec<Settings> = scheds.iter().map(|sched| Settings::new(machine, recording, sched)).collect();
         let mut comparison = Report::new(&sides, seeds, results);
         comparison.comparisons.iter_mut().for_each(|c| c.rows.retain(|row| is_compared(&row.metric.name)));
-        let said = [replay.imported.recording.notes.clone(), notes(&replay.experiment.config)].concat();
-        said.into_iter().for_each(|note| comparison.note(note));
+        let of_trace = replay.imported.notes.iter().map(ToString::to_string);
+        of_trace.chain(notes(&replay.experiment.config)).for_each(|note| comparison.note(note));
         ReplayReport {
             sheets: scheds.iter().zip(results).map(sheet).collect(),
             comparison,
+            of_trace: replay.imported.notes.clone(),
             machine: machine.into(),
             recording: recording.into(),
             left_out: replay.imported.events.left_out(),
         }
+    }
+
+    /// Notes on the recording, its runs and their comparison.
+    pub fn notes(&self) -> Vec<Note> {
+        let of_trace = |text: &String| self.of_trace.iter().find(|note| **note == text.as_str()).cloned();
+        self.comparison.notes.iter().map(|text| of_trace(text).unwrap_or_else(|| Note::Hint(text.clone()))).collect()
     }
 
     /// The report as text.

@@ -4,6 +4,7 @@ use super::bytes::{Input, Order};
 use super::decoder::EventDecoder;
 use super::format::{Field, Format};
 use super::packed::Compression;
+use crate::note::Note;
 use crate::source::in_interrupt;
 use crate::source::push_sanitized;
 use crate::TraceError;
@@ -37,7 +38,7 @@ pub struct Layout {
     /// Compression of the trace; `None`: it is not compressed.
     pub packed: Option<Compression>,
     /// Notes on the file.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// One CPU's part of a file: offset and size.
@@ -273,9 +274,9 @@ pub fn nr_cpus(input: &mut Input, page_size: u64) -> Result<u64, TraceError> {
 }
 
 /// Says of a clock that it gives no ns.
-pub fn clock_note(clock: &str) -> Option<String> {
+pub fn clock_note(clock: &str) -> Option<Note> {
     // `[local] global ...` is the kernel's list with its choice.
     let chosen = clock.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0)).unwrap_or(clock).trim();
     let known = chosen.is_empty() || CLOCKS.contains(&chosen);
-    (!known).then(|| format!("times are those of the clock {chosen:?}, which need not be ns"))
+    (!known).then(|| Note::Hint(format!("times are those of the clock {chosen:?}, which need not be ns")))
 }

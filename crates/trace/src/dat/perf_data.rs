@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::bytes::{Input, Order, ReadAt};
 use super::decoder::EventText;
 use super::layout::{Common, Events, STRING_MAX};
+use crate::note::Note;
 use crate::source::{push_sanitized, skipped_note};
 use crate::text::{Thread, TraceError, TraceEvent};
 use crate::EventSource;
@@ -394,16 +395,15 @@ impl<R: ReadAt> EventSource for PerfDataReader<R> {
         self.unknown
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let counted = [
             (self.lost, "events were lost while it was recorded"),
             (self.late, "events came far behind later ones and are left out"),
             (self.short, "events are shorter than their formats say: they were passed over"),
         ];
-        let counted = counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
-        let cut = self.cut.then(|| "the last record has no end: the file is cut off".to_owned());
-        let notes = counted.chain(cut).chain(skipped_note(self.unknown));
-        notes.map(|note| format!("{}: {note}", self.name)).collect()
+        let cut = self.cut.then(|| Note::Loss("the last record has no end: the file is cut off".to_owned()));
+        let notes = Note::losses(&counted).into_iter().chain(cut).chain(skipped_note(self.unknown));
+        notes.map(|note| note.of_file(&self.name)).collect()
     }
 
     fn unexpected(&self, expected: &str) -> TraceError {

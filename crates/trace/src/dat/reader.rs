@@ -8,6 +8,7 @@ use super::decoder::EventText;
 use super::layout::{CpuPart, FileHeader, Layout};
 use super::stream::{FileContext, Stream, StreamFaults};
 use super::{v6, v7};
+use crate::note::Note;
 use crate::source::skipped_note;
 use crate::text::{Thread, TraceError, TraceEvent};
 use crate::EventSource;
@@ -116,30 +117,27 @@ impl<R: ReadAt> EventSource for DatReader<R> {
         self.unknown
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let sum =
             |what: fn(&StreamFaults) -> u64| self.streams.iter().map(|s| what(&s.faults)).fold(0, u64::saturating_add);
         let (lost, unknown) = (sum(|t| t.lost), sum(|t| t.lost_unknown));
         let (damaged, cut) = (sum(|t| t.damaged), sum(|t| t.cut));
         let mut notes = self.layout.notes.clone();
-        if lost > 0 {
-            notes.push(format!("{lost} events were lost while it was recorded"));
-        }
+        notes.extend(Note::losses(&[(lost, "events were lost while it was recorded")]));
         if unknown > 0 {
-            notes.push(format!("events were lost {unknown} times while it was recorded, it does not say how many"));
+            let times = format!("events were lost {unknown} times while it was recorded, it does not say how many");
+            notes.push(Note::Loss(times));
         }
-        if damaged > 0 {
-            notes.push(format!("{damaged} pages of events are damaged: their rest was passed over"));
-        }
-        if self.short > 0 {
-            notes.push(format!("{} events are shorter than their formats say: they were passed over", self.short));
-        }
+        notes.extend(Note::losses(&[
+            (damaged, "pages of events are damaged: their rest was passed over"),
+            (self.short, "events are shorter than their formats say: they were passed over"),
+        ]));
         if cut > 0 {
             let cpus = self.streams.iter().filter(|s| s.faults.cut > 0).count();
-            notes.push(format!("the file is cut off: {cut} bytes of events of {cpus} CPUs are missing"));
+            notes.push(Note::Loss(format!("the file is cut off: {cut} bytes of events of {cpus} CPUs are missing")));
         }
         notes.extend(skipped_note(self.unknown));
-        notes.iter().map(|note| format!("{}: {note}", self.name)).collect()
+        notes.into_iter().map(|note| note.of_file(&self.name)).collect()
     }
 
     fn unexpected(&self, expected: &str) -> TraceError {

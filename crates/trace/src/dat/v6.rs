@@ -15,6 +15,7 @@
 
 use super::bytes::Input;
 use super::layout::{clock_note, nr_cpus, CpuPart, Events, FileHeader, Layout, PageLayout, Tasks, STRING_MAX};
+use crate::note::Note;
 use crate::TraceError;
 
 const BUFFER: u64 = 3;
@@ -52,7 +53,7 @@ pub fn read(mut input: Input, start: FileHeader) -> Result<Layout, TraceError> {
     Ok(Layout { order, page_size, page, common, events, tasks, cpus, packed: None, notes })
 }
 
-fn options(input: &mut Input, notes: &mut Vec<String>) -> Result<(), TraceError> {
+fn options(input: &mut Input, notes: &mut Vec<Note>) -> Result<(), TraceError> {
     let mut buffers = 0;
     loop {
         let kind = input.number(2, "the kind of an option")?;
@@ -70,7 +71,9 @@ fn options(input: &mut Input, notes: &mut Vec<String>) -> Result<(), TraceError>
         buffers += u64::from(kind == BUFFER);
     }
     if buffers > 0 {
-        notes.push(format!("{buffers} more instances of the tracer are in the file: only the first is read"));
+        notes.push(Note::Loss(format!(
+            "{buffers} more instances of the tracer are in the file: only the first is read"
+        )));
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use super::layout::{
     clock_note, nr_cpus, page_size, CpuPart, Events, FileHeader, Layout, PageLayout, Tasks, STRING_MAX,
 };
 use super::packed::{unpack, Compression};
+use crate::note::Note;
 use crate::TraceError;
 
 /// Kinds of options and of the sections that they point at.
@@ -74,7 +75,10 @@ pub fn read(mut input: Input, start: FileHeader) -> Result<Layout, TraceError> {
     let mut buffers = buffers.into_iter();
     let buffer = buffers.next().unwrap_or(Buffer { section: 0, page_size: start.page_size, cpus: Vec::new() });
     if buffers.len() > 0 {
-        notes.push(format!("{} more instances of the tracer are in the file: only the first is read", buffers.len()));
+        notes.push(Note::Loss(format!(
+            "{} more instances of the tracer are in the file: only the first is read",
+            buffers.len()
+        )));
     }
     let mut page = None;
     section(&mut input, places.header_info, HEADER_INFO, packing, |i| {
@@ -140,7 +144,7 @@ fn all_options(
     input: &mut Input,
     mut at: u64,
     packing: Option<Compression>,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<(SectionOffsets, Vec<Buffer>), TraceError> {
     let mut places = SectionOffsets::default();
     let mut buffers = Vec::new();
@@ -167,7 +171,7 @@ fn options(
     input: &mut Input,
     places: &mut SectionOffsets,
     buffers: &mut Vec<Buffer>,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<u64, TraceError> {
     loop {
         let kind = input.number(2, "the kind of an option")?;
@@ -198,7 +202,7 @@ fn options(
     }
 }
 
-fn read_buffer(input: &mut Input, notes: &mut Vec<String>, first: bool) -> Result<Buffer, TraceError> {
+fn read_buffer(input: &mut Input, notes: &mut Vec<Note>, first: bool) -> Result<Buffer, TraceError> {
     let section = input.number(8, "where the events of an instance are")?;
     input.string(STRING_MAX, "the name of an instance")?;
     let clock = input.string(STRING_MAX, "the clock of an instance")?;

@@ -40,6 +40,7 @@ use fairground_workload::recorded::{Priority, Recording, Step, Thread as Recorde
 use fairground_workload::{MAX_DURATION_NS, MAX_TASKS};
 
 use crate::explain::seconds;
+use crate::note::Note;
 use crate::text::{Thread, TraceEvent, TraceEventKind};
 use crate::AtDecision;
 use missing_events::Idler;
@@ -256,8 +257,8 @@ impl<'m> Importer<'m> {
         self.counts.reprioritized += u64::from(std::mem::replace(&mut task.prio_told, true) && before != priority);
     }
 
-    /// What was seen to be done. `notes`: the reader's.
-    pub fn finish(mut self, of: &str, notes: Vec<String>) -> Recording {
+    /// What was seen to be done, with the texts of `notes` (the reader's) and of its own; and all of these notes.
+    pub fn finish(mut self, of: &str, notes: Vec<Note>) -> (Recording, Vec<Note>) {
         for cpu in 0..self.current.len() as CpuId {
             self.settle(cpu);
         }
@@ -267,7 +268,8 @@ impl<'m> Importer<'m> {
         }
         let notes = [notes, self.notes()].concat();
         let about = std::iter::once(("of".to_owned(), of.to_owned())).chain(self.about).collect();
-        Recording { about, notes, threads: self.threads }
+        let texts = notes.iter().map(ToString::to_string).collect();
+        (Recording { about, notes: texts, threads: self.threads }, notes)
     }
 
     /// Why the trace so far is too long to be run; `None` if it can be run. Names the longest time without events if
@@ -289,36 +291,40 @@ impl<'m> Importer<'m> {
     }
 
     /// Notes on a recording beside those in its file.
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let c = &self.counts;
         let ours = self.about.iter().any(|(key, _)| key == "sched");
-        let counts = [
+        let losses = [
             (c.unseen, "sleeps end without an event that says how: taken for timers"),
             (
                 c.without_waking,
                 "sleeps end by sched_wakeup without sched_waking, whose thread and CPU may be the target's",
             ),
             (c.too_many, "times a thread was met beyond the most that a workload may have: left out"),
-            (c.by_habit, "wakeups on busy CPUs, of threads that idle CPUs wake too, are taken for timers"),
             (c.appeared, "threads were switched to unseen on an idle CPU: how long they had run by then is guessed"),
-            (c.reprioritized, "times a thread's priority changes: its last one counts from the beginning"),
-            (c.deadline, "switches to threads of SCHED_DEADLINE, which is not simulated: SCHED_OTHER"),
             (c.contradictions, "switches contradict what was seen before: events are missing"),
             (c.backwards, "events come before their predecessors and are taken to happen with them"),
         ];
-        let counted = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        let hints = [
+            (c.by_habit, "wakeups on busy CPUs, of threads that idle CPUs wake too, are taken for timers"),
+            (c.reprioritized, "times a thread's priority changes: its last one counts from the beginning"),
+            (c.deadline, "switches to threads of SCHED_DEADLINE, which is not simulated: SCHED_OTHER"),
+        ];
+        let counted = Note::losses(&losses).into_iter().chain(Note::hints(&hints));
         let speeds = self.speeds.notes();
         let unknown = (!ours).then(|| {
-            "the events do not tell affinities, groups, clamps, sync wakeups and which policy but for its priority: every \
-             thread may use all CPUs, is in no group, SCHED_OTHER or SCHED_FIFO, and no wakeup is sync"
-                .to_owned()
-        });
-        let unheard = self.silent_idle_cpus().map(|cpu| {
-            format!(
-                "the idle task of CPU {cpu} leaves no event: wakeups by interrupts that meet it are not in the trace"
+            Note::Hint(
+                "the events do not tell affinities, groups, clamps, sync wakeups and which policy but for its priority: \
+                 every thread may use all CPUs, is in no group, SCHED_OTHER or SCHED_FIFO, and no wakeup is sync"
+                    .to_owned(),
             )
         });
-        counted.chain(unheard).chain(speeds).chain(self.too_long()).chain(unknown).collect()
+        let unheard = self.silent_idle_cpus().map(|cpu| {
+            Note::Loss(format!(
+                "the idle task of CPU {cpu} leaves no event: wakeups by interrupts that meet it are not in the trace"
+            ))
+        });
+        counted.chain(unheard).chain(speeds).chain(self.too_long().map(Note::Loss)).chain(unknown).collect()
     }
 
     /// Credits who runs on a CPU with the work done up to now.

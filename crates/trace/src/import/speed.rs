@@ -2,6 +2,8 @@
 
 use fairground_machine::{CpuId, IdleScope, Machine};
 
+use crate::note::Note;
+
 /// A stay of a CPU in an idle state.
 #[derive(Clone, Copy)]
 struct Stay {
@@ -135,9 +137,9 @@ impl<'m> Speeds<'m> {
     }
 
     /// A note on frequencies that were guessed; `None` if none was.
-    pub fn notes(&self) -> Option<String> {
+    pub fn notes(&self) -> Option<Note> {
         let untold = self.khz.iter().filter(|khz| khz.is_none()).count();
         (self.guessed && untold > 0)
-            .then(|| format!("no cpu_frequency of {untold} CPUs: taken to run at full speed throughout"))
+            .then(|| Note::Loss(format!("no cpu_frequency of {untold} CPUs: taken to run at full speed throughout")))
     }
 }

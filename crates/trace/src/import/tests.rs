@@ -23,7 +23,7 @@ fn recorded(text: &str, parts: &[&str]) -> Recording {
     while let Some(event) = reader.next_event().unwrap() {
         importer.event(&event).unwrap();
     }
-    importer.finish("t", reader.notes())
+    importer.finish("t", reader.notes()).0
 }
 
 /// Each thread's name and steps.
@@ -264,7 +264,7 @@ fn an_idle_task_that_leaves_no_event_is_named() {
         (8, InferredEvent::Began { cpu: 1, thread: 0, since: 10_000 }),
         "as long as seen: 0"
     );
-    let notes = importer.finish("t", Vec::new()).notes.join("\n");
+    let notes = importer.finish("t", Vec::new()).0.notes.join("\n");
     assert!(notes.contains("the idle task of CPU 1 leaves no event"), "{notes}");
 }
 
@@ -293,7 +293,7 @@ fn steps_of_thread(text: &str, index: usize) -> (Vec<Step>, u64) {
         figures.event(&event, &mut |pid| importer.index(pid));
     }
     figures.finish();
-    let recording = importer.finish("t", Vec::new());
+    let (recording, _) = importer.finish("t", Vec::new());
     (recording.threads[index].tape.steps().collect(), figures.threads[index].run_ns)
 }
 

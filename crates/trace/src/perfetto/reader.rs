@@ -9,6 +9,7 @@ use super::ids::{clock, packet};
 use super::packets::{PacketError, Packets};
 use super::sorter::{OwnedThread, PendingEvent, PendingKind};
 use super::wire::{varint, Fault, Fields, Wire};
+use crate::note::Note;
 use crate::source::skipped_note;
 use crate::{EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
 
@@ -182,7 +183,7 @@ impl<R: BufRead> EventSource for PerfettoReader<R> {
         self.bundles.unknown
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<Note> {
         let (file, bundles) = (&self.file, &self.bundles);
         let at = self.packets.offset();
         let several = [
@@ -193,14 +194,13 @@ impl<R: BufRead> EventSource for PerfettoReader<R> {
         ];
         let mut notes = Vec::new();
         if self.packets.cut() {
-            notes.push(format!("{file}: byte {at}: the last packet has no end: the trace is cut off"));
+            notes.push(Note::Loss(format!("byte {at}: the last packet has no end: the trace is cut off")));
         }
         if bundles.other_clock {
-            notes.push(format!("{file}: events are on a clock whose offset to other clocks is unknown"));
+            notes.push(Note::Loss("events are on a clock whose offset to other clocks is unknown".to_owned()));
         }
-        notes.extend(several.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{file}: {n} {what}")));
-        notes.extend(skipped_note(bundles.unknown).map(|note| format!("{file}: {note}")));
-        notes
+        notes.extend(Note::losses(&several).into_iter().chain(skipped_note(bundles.unknown)));
+        notes.into_iter().map(|note| note.of_file(file)).collect()
     }
 
     fn unexpected(&self, expected: &str) -> TraceError {

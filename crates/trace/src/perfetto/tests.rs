@@ -25,7 +25,7 @@ fn read_all(mut source: impl EventSource) -> Result<(Vec<String>, Vec<String>), 
     while let Some(e) = source.next_event()? {
         events.push(format!("{} {}-{}@{} {}", e.time, e.context.comm, e.context.pid, e.cpu, words(&e.what)));
     }
-    Ok((events, source.notes()))
+    Ok((events, source.notes().iter().map(ToString::to_string).collect()))
 }
 
 fn read(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), TraceError> {

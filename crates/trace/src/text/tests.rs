@@ -12,7 +12,7 @@ pub(crate) fn read_all(source: &mut impl EventSource) -> Result<(Vec<String>, Ve
     while let Some(e) = source.next_event()? {
         events.push(format!("{} {}-{}@{} {}", e.time, e.context.comm, e.context.pid, e.cpu, words(&e.what)));
     }
-    Ok((events, source.notes()))
+    Ok((events, source.notes().iter().map(ToString::to_string).collect()))
 }
 
 pub(crate) fn words(what: &TraceEventKind) -> String {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use fairground_lab::tables::number;
 use fairground_trace::energy::{Rails, Row};
+use fairground_trace::Note;
 use serde_json::{json, Map, Value};
 
 use super::{document, millis, Input, StatsFormat};
@@ -30,8 +31,8 @@ impl Energy {
         let mut notes = [trace.notes(), rails.notes()].concat();
         if rows.is_empty() {
             let file = file.display();
-            notes
-                .push(format!("{file}: no energy events; `fairground run --trace FILE --energy-every MS` writes them"));
+            let none = format!("{file}: no energy events; `fairground run --trace FILE --energy-every MS` writes them");
+            notes.push(Note::Loss(none));
         }
         trace_notes(&notes);
         let parts = rails.parts();

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use fairground_lab::tables::number;
 use fairground_trace::frequency::{Clock, Frequencies, FrequencyPeriod};
+use fairground_trace::Note;
 use serde_json::{json, Value};
 
 use super::{document, millis, ByCpu, Input, StatsFormat};
@@ -32,10 +33,12 @@ impl Frequency {
         };
         let mut notes = [trace.notes(), all.notes()].concat();
         if clocks.is_empty() {
-            notes.push(format!("{}: no CPU changes its frequency; expected cpu_frequency events", file.display()));
+            let none = format!("{}: no CPU changes its frequency; expected cpu_frequency events", file.display());
+            notes.push(Note::Loss(none));
         }
         trace_notes(&notes);
         Ok(match format {
+            StatsFormat::Text if clocks.is_empty() => String::new(),
             StatsFormat::Text => table(&clocks),
             _ => {
                 let rows = clocks.iter().flat_map(|(cpus, clock)| rows_json(cpus, clock)).collect();

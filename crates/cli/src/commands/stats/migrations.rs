@@ -7,6 +7,7 @@ use clap::Args;
 use fairground_machine::{Distance, Machine, MachineSpec};
 use fairground_trace::migrations::{rows, Row};
 use fairground_trace::placements::Placements;
+use fairground_trace::Note;
 use serde_json::{json, Map, Value};
 
 use super::{document, Input, StatsFormat};
@@ -31,10 +32,12 @@ impl Migrations {
         let rows = rows(&mut trace, machine.as_ref())?;
         notes.extend(trace.notes());
         if rows.is_empty() {
-            notes.push(format!("{}: no task changes its CPU; expected sched_migrate_task events", file.display()));
+            let none = format!("{}: no task changes its CPU; expected sched_migrate_task events", file.display());
+            notes.push(Note::Loss(none));
         }
         trace_notes(&notes);
         Ok(match format {
+            StatsFormat::Text if rows.is_empty() => String::new(),
             StatsFormat::Text => table(&rows),
             _ => {
                 let rows = rows.iter().map(|row| row_json(row, machine.is_some())).collect();
@@ -45,17 +48,18 @@ impl Migrations {
 }
 
 /// The machine of a run of ours, if it is a preset or its file still exists.
-fn machine_of(file: &Path, notes: &mut Vec<String>) -> Result<Option<Machine>, Failure> {
+fn machine_of(file: &Path, notes: &mut Vec<Note>) -> Result<Option<Machine>, Failure> {
     let mut trace = Placements::new(open_trace(file)?);
     trace.next_placement()?;
     let Some((_, name)) = trace.head().meta.iter().find(|(key, _)| key == "machine") else {
-        notes.push(format!("{}: no machine is named, so distances are not known", file.display()));
+        notes.push(Note::Loss(format!("{}: no machine is named, so distances are not known", file.display())));
         return Ok(None);
     };
     match MachineSpec::parse(name).find() {
         Ok((machine, _)) => Ok(Some(machine)),
         Err(_) => {
-            notes.push(format!("{}: there is no machine {name}, so distances are not known", file.display()));
+            let unknown = format!("{}: there is no machine {name}, so distances are not known", file.display());
+            notes.push(Note::Loss(unknown));
             Ok(None)
         }
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use fairground_lab::tables::number;
 use fairground_machine::MachineSpec;
 use fairground_trace::residency::{self, IdlePeriods};
+use fairground_trace::Note;
 use serde_json::{json, Value};
 
 use super::frequency::list;
@@ -48,22 +49,21 @@ impl Residency {
         };
         let mut notes = [trace.notes(), residency.notes()].concat();
         if sleeps.is_empty() {
-            notes.push(format!("{}: no CPU enters an idle state; expected cpu_idle events", self.input.file.display()));
+            let file = self.input.file.display();
+            notes.push(Note::Loss(format!("{file}: no CPU enters an idle state; expected cpu_idle events")));
         }
         let cpus = residency.cpus(machine.as_ref().map_or(0, |m| m.nr_cpus() as u32));
         let silent: Vec<u32> = cpus.iter().copied().filter(|cpu| !residency.tells_idle(*cpu)).collect();
         if !silent.is_empty() && !sleeps.is_empty() {
-            notes.push(format!(
-                "{}: no cpu_idle of CPU {}: taken never to idle",
-                self.input.file.display(),
-                list(&silent)
-            ));
+            let file = self.input.file.display();
+            notes.push(Note::Loss(format!("{file}: no cpu_idle of CPU {}: taken never to idle", list(&silent))));
         }
         trace_notes(&notes);
         let watched = cpus.iter().map(|cpu| residency.watched(*cpu)).fold(0, u64::saturating_add);
         let whole = |s: &Sleeps| s.cpu.map_or(watched, |cpu| residency.watched(cpu));
         let rows = sleeps.iter().map(|s| (s, whole(s)));
         Ok(match self.input.format {
+            StatsFormat::Text if sleeps.is_empty() => String::new(),
             StatsFormat::Text => residency_table(rows, machine.is_some()),
             _ => {
                 let rows = rows.map(|(s, whole)| s.json(whole, machine.is_some())).collect();

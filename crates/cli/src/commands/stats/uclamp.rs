@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use clap::Args;
 use fairground_trace::uclamp::{rows, Bound, By, Filter, Values};
+use fairground_trace::Note;
 use miette::Diagnostic;
 use serde_json::{json, Value};
 use thiserror::Error;
@@ -52,10 +53,8 @@ impl Uclamp {
         let mut notes = trace.notes();
         if rows.is_empty() {
             let event = if by == By::Cpu { "uclamp_util_cfs" } else { "uclamp_util_se" };
-            notes.push(format!(
-                "{}: no clamps; expected {event} events of a run with clamps",
-                self.input.file.display()
-            ));
+            let file = self.input.file.display();
+            notes.push(Note::Loss(format!("{file}: no clamps; expected {event} events of a run with clamps")));
         }
         trace_notes(&notes);
         let counted = self.task.is_some();
