@@ -1,13 +1,16 @@
 //! `fairground feature`.
 
 mod diff;
+mod list;
 mod show;
 
 use std::fmt::Write;
 
 use clap::{Subcommand, ValueEnum};
-use fairground_fair::{features, FeatureInfo, Preset, Release, PRESETS};
+use fairground_fair::{features, FeatureInfo, Features, Preset, Release, PRESETS};
+use miette::Diagnostic;
 use serde_json::{json, Map, Value};
+use thiserror::Error;
 
 use crate::error::{End, Failure};
 use crate::output::print;
@@ -20,6 +23,8 @@ const SCHEMA: &str = "fairground-features-1";
 pub enum FeatureCommand {
     /// List presets and features, which preset holds which, and whether each can be run
     List {
+        /// List what this preset or scheduler has, for example v6.1 or fair:v6.1+feec-sync [default: all presets]
+        sched: Option<String>,
         /// How to print the table
         #[arg(long, value_enum, default_value_t)]
         format: ListFormat,
@@ -59,8 +64,12 @@ impl FeatureCommand {
     pub fn run(self) -> Result<End, Failure> {
         let json = |document: Value| format!("{document:#}\n");
         print(&match &self {
-            FeatureCommand::List { format: ListFormat::Text } => text(),
-            FeatureCommand::List { format: ListFormat::Json } => json(document()),
+            FeatureCommand::List { sched: None, format: ListFormat::Text } => text(),
+            FeatureCommand::List { sched: None, format: ListFormat::Json } => json(document()),
+            FeatureCommand::List { sched: Some(sched), format: ListFormat::Text } => list::text(&read(sched)?),
+            FeatureCommand::List { sched: Some(sched), format: ListFormat::Json } => {
+                json(list::document(&read(sched)?))
+            }
             FeatureCommand::Show { name, format: ListFormat::Text } => show::text(name)?,
             FeatureCommand::Show { name, format: ListFormat::Json } => json(show::document(name)?),
             FeatureCommand::Diff { base, test, format: ListFormat::Text } => diff::find(base, test)?.text(),
@@ -68,6 +77,20 @@ impl FeatureCommand {
         })?;
         Ok(End::Done)
     }
+}
+
+/// A kernel has code, not features.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{0}: features are those of fair: schedulers")]
+#[diagnostic(help("`fairground kernel agree NAME` says by rule where a kernel decides otherwise than fair:"))]
+struct IsKernel(String);
+
+/// The features of a preset, or of a scheduler by its name.
+fn read(name: &str) -> Result<Features, Failure> {
+    if name.starts_with("linux:") {
+        return Err(IsKernel(name.into()).into());
+    }
+    Ok(Features::parse(name)?)
 }
 
 fn text() -> String {

@@ -91,6 +91,22 @@ fn a_feature_shows_where_and_since_when_it_acts() {
 }
 
 #[test]
+fn one_preset_is_listed_with_what_it_has() {
+    let text = succeeds("feature list v5.10");
+    let row = |name: &str| text.lines().find(|line| line.starts_with(&format!("{name} "))).map(str::to_owned);
+    assert!(row("asym-prev-first").is_some_and(|row| row.contains("v5.10")), "{text}");
+    assert!(row("wa-prev-idle").is_none(), "it came with v5.11: {text}");
+    assert!(row("numa-imb").is_some_and(|row| row.split_whitespace().nth(1) == Some("pair")), "{text}");
+    let listed = json("feature list fair:v5.10-asym-prev-first+wa-prev-idle --format json");
+    let names: Vec<&str> = listed["features"].as_array().unwrap().iter().map(|f| f["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"wa-prev-idle") && !names.contains(&"asym-prev-first"), "{names:?}");
+    assert_eq!(listed["sched"], json!("fair:v5.10-asym-prev-first+wa-prev-idle"));
+    assert!(succeeds("feature list v6.5").contains("v6.5 has no preset and runs as v6.3"));
+    refuses("feature list v6.l2", &["unknown preset `v6.l2`", "did you mean"]);
+    refuses("feature list linux:mine", &["features are those of fair: schedulers", "kernel agree"]);
+}
+
+#[test]
 fn two_presets_differ_in_what_changed_between_them() {
     let text = succeeds("feature diff v5.10 v5.11");
     let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("feature")).skip(1).collect();

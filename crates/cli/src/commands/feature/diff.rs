@@ -3,21 +3,13 @@
 use std::fmt::Write;
 
 use fairground_fair::{feature_diff, FeatureChange, Features};
-use miette::Diagnostic;
 use serde_json::{json, Value};
-use thiserror::Error;
 
-use super::changes;
+use super::{changes, read};
 use crate::error::Failure;
 
 /// Name and version of the schema.
 const SCHEMA: &str = "fairground-feature-diff-1";
-
-/// A kernel has code, not features.
-#[derive(Debug, Error, Diagnostic)]
-#[error("{0}: features are those of fair: schedulers")]
-#[diagnostic(help("`fairground kernel agree NAME` says by rule where a kernel decides otherwise than fair:"))]
-struct IsKernel(String);
 
 /// Two sets of features.
 pub struct FeatureDiff {
@@ -28,13 +20,6 @@ pub struct FeatureDiff {
 /// Reads the two names.
 pub fn find(base: &str, test: &str) -> Result<FeatureDiff, Failure> {
     Ok(FeatureDiff { base: read(base)?, test: read(test)? })
-}
-
-fn read(name: &str) -> Result<Features, Failure> {
-    if name.starts_with("linux:") {
-        return Err(IsKernel(name.into()).into());
-    }
-    Ok(Features::parse(name)?)
 }
 
 impl FeatureDiff {
