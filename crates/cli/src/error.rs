@@ -136,6 +136,12 @@ pub fn exit_code(outcome: Result<End, Failure>) -> ExitCode {
         Err(Failure::Run(report)) => (1, report),
         Err(Failure::Input(report)) => (2, report),
     };
-    crate::output::complain_drawn(&format!("{report:?}"));
+    let drawn = format!("{report:?}");
+    crate::output::complain_drawn(&drawn);
+    let taken = crate::provenance::taken_options(&drawn);
+    if !taken.is_empty() {
+        let is_from = if taken.len() == 1 { "is" } else { "are" };
+        crate::output::complain(&format!("{} {is_from} from fairground.toml", taken.join(" and ")));
+    }
     ExitCode::from(code)
 }

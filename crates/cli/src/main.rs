@@ -29,7 +29,7 @@ use fairground_run::worker;
 
 use crate::commands::Command;
 use crate::error::{Color, Failure};
-use crate::project::{Defaults, ProjectError, Words};
+use crate::project::{Defaults, ProjectError};
 use crate::usage::UsageError;
 
 /// A proving ground for the task placement of Linux's fair scheduler.
@@ -80,25 +80,31 @@ fn defaults(words: &[OsString]) -> Result<Defaults, ProjectError> {
     file.map_or(Ok(Defaults::default()), |file| Defaults::read(&file, words, &Cli::command()))
 }
 
-/// The command of these words, completed from the project file.
-fn command_of(words: &[OsString]) -> Result<(Cli, Words), Failure> {
+/// The command of these words, completed from the project file. Keeps them for results and errors.
+fn command_of(words: &[OsString]) -> Result<Cli, Failure> {
     let program = Cli::command();
     let defaults = defaults(words)?;
     let completed = defaults.complete(words, &program);
     let color = Color::from_words(&completed.words);
     error::install(color);
     let error = match Cli::parse_words(&completed.words, color) {
-        Ok(cli) => return Ok((cli, completed)),
+        Ok(cli) => {
+            provenance::set_words(completed);
+            return Ok(cli);
+        }
         Err(error) => error,
     };
     if error.kind() == ErrorKind::MissingRequiredArgument {
         let tries = defaults.with_arguments(&completed, &program).into_iter();
         let parsed = tries.filter_map(|words| Some((Cli::parse_words(&words.words, color).ok()?, words))).next();
-        if let Some(parsed) = parsed {
-            return Ok(parsed);
+        if let Some((cli, words)) = parsed {
+            provenance::set_words(words);
+            return Ok(cli);
         }
     }
-    Err(usage(&error, &completed.words))
+    let failure = usage(&error, &completed.words);
+    provenance::set_words(completed);
+    Err(failure)
 }
 
 fn main() -> ExitCode {
@@ -108,7 +114,7 @@ fn main() -> ExitCode {
     if words.get(1).is_some_and(|word| word == "worker") && words.len() == 2 {
         return worker::serve(&worker::scheduler);
     }
-    let (cli, words) = match command_of(&words) {
+    let cli = match command_of(&words) {
         Ok(parsed) => parsed,
         Err(failure) => {
             error::install(Color::from_words(&words));
@@ -122,7 +128,6 @@ fn main() -> ExitCode {
         progress::hide();
         output::leave_out_notes();
     }
-    provenance::set_words(words);
     output::remove_unfinished_on_signals();
     error::exit_code(cli.command.run())
 }

@@ -223,7 +223,7 @@ impl Defaults {
 }
 
 /// The option of a key: `--idle-governor` of `idle_governor`.
-fn option_of(key: &str) -> String {
+pub fn option_of(key: &str) -> String {
     format!("--{}", key.replace('_', "-"))
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use fairground_lab::provenance::{command_line, MadeBy};
 
-use crate::project::Words;
+use crate::project::{option_of, Words};
 
 /// Version and commit, as `--version` prints them.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FAIRGROUND_COMMIT"), ")");
@@ -39,9 +39,17 @@ const WITHOUT_EFFECT: [(&str, bool); 21] = [
 /// The command, completed from the project file.
 static WORDS: OnceLock<Words> = OnceLock::new();
 
-/// Keeps the command for [`made_by`].
+/// Keeps the command for [`made_by`] and [`taken_options`].
 pub fn set_words(words: Words) {
     let _ = WORDS.set(words);
+}
+
+/// The options among these words of an error that nobody typed: the project file has them.
+pub fn taken_options(error: &str) -> Vec<String> {
+    let taken = WORDS.get().map_or(&[][..], |words| &words.taken);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let named: Vec<&str> = error.split(|c| !is_name(c)).collect();
+    taken.iter().map(|key| option_of(key)).filter(|option| named.contains(&option.as_str())).collect()
 }
 
 /// This program, and the command that it was started with. What the project file has set is among its words, and named

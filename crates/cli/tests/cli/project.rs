@@ -68,6 +68,28 @@ fn values_of_a_project_are_checked_as_those_of_the_command_line() {
     let ran = run_in(dir.path(), "run hikey sched-pipe:loops=10 --sched fair:v5.9");
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("invalid value '333' for '--hz <HZ>'"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--hz is from fairground.toml"), "{}", ran.stderr);
+}
+
+/// By the command line's definition or by a check of the command: who typed nothing of it is told where it stands.
+#[test]
+fn an_error_names_the_options_that_the_project_has_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("fairground.toml");
+    let said = |text: &str, words: &str| {
+        std::fs::write(&file, text).unwrap();
+        let ran = run_in(dir.path(), words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{words}: {}", ran.stderr);
+        ran.stderr
+    };
+    let sides = "compare hikey sched-pipe:loops=10 --no-store --base draw=1 --test draw=2 --sched fair:v5.9";
+    let drawn = said("[compare]\ndoubt = 20\n", sides);
+    assert!(drawn.contains("a draw is given") && drawn.ends_with("--doubt is from fairground.toml\n"), "{drawn}");
+    let both =
+        said("[compare]\ndoubt = 20\ndraw = 3\n", "compare hikey sched-pipe:loops=10 --base fair: --test fair:v5.9");
+    assert!(both.ends_with("--doubt and --draw are from fairground.toml\n"), "{both}");
+    let typed = said("[compare]\nseeds = 4\n", &format!("{sides} --doubt 20"));
+    assert!(!typed.contains("fairground.toml"), "{typed}");
 }
 
 #[test]

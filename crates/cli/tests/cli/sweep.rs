@@ -138,7 +138,9 @@ fn an_interpreter_without_the_package_says_what_to_install() {
     std::fs::set_permissions(&python, PermissionsExt::from_mode(0o755)).unwrap();
     let ran = with_python(experiments().path(), python.to_str().unwrap(), &["random.toml"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
-    for part in ["has no package fairground", "pip install", "FAIRGROUND_PYTHON"] {
+    for part in
+        ["has no package fairground", "pip install", "FAIRGROUND_PYTHON", "A grid needs no Python without --output"]
+    {
         assert!(ran.stderr.contains(part), "{}", ran.stderr);
     }
 }

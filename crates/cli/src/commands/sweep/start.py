@@ -10,7 +10,7 @@ except ModuleNotFoundError as missing:
     print(f"  x {sys.executable} has no package {missing.name}", file=sys.stderr)
     print(
         "  help: run `pip install 'FILE.whl[sweep]'` with the wheel of a release, or `pip install '.[sweep]'` in a clone; "
-        "$FAIRGROUND_PYTHON names another interpreter",
+        "$FAIRGROUND_PYTHON names another interpreter. A grid needs no Python without --output, --report and --dask",
         file=sys.stderr,
     )
     sys.exit(2)
