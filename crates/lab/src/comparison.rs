@@ -14,6 +14,7 @@ use crate::provenance::Provenance;
 use crate::published::PublishedBeside;
 use crate::stats::{judge, two_modes, Change, Sampling, Summary, Terms, TwoModes, SIGNIFICANT_PAIRS_MIN};
 use crate::tables::number;
+use fairground_fair::Features;
 use fairground_run::batch::{Results, RunReport};
 use fairground_run::metrics::Selected;
 use fairground_run::metrics::{Metric, MetricValue};
@@ -255,11 +256,16 @@ impl Report {
 
     fn note_on_identical_runs(&mut self) {
         let several = self.comparisons.len() > 1;
-        let identical: Vec<String> =
-            self.comparisons.iter().filter(|c| c.identical()).map(|c| c.test.name.clone()).collect();
-        for test in identical {
+        let identical: Vec<(String, Option<String>)> = self
+            .comparisons
+            .iter()
+            .filter(|c| c.identical())
+            .map(|c| (c.test.name.clone(), same_features(&c.base.settings, &c.test.settings)))
+            .collect();
+        for (test, same) in identical {
             let test = if several { &test } else { "test" };
-            self.note(format!("base and {test} made the same run with every seed: no decision reached what differs"));
+            let why = same.unwrap_or_else(|| "no decision reached what differs".into());
+            self.note(format!("base and {test} made the same run with every seed: {why}"));
         }
     }
 
@@ -286,6 +292,13 @@ impl Report {
             self.note(format!("{pairs} pairs of runs: below {SIGNIFICANT_PAIRS_MIN} every verdict is unsure"));
         }
     }
+}
+
+/// That two schedulers with different names have the same features, as where a preset holds already what is added to it.
+fn same_features(base: &Settings, test: &Settings) -> Option<String> {
+    let [base, test] = [base.get("sched")?, test.get("sched")?];
+    let same = base != test && Features::parse(base).ok()?.differing(&Features::parse(test).ok()?).is_empty();
+    same.then(|| format!("{test} has the features of {base}, and no others"))
 }
 
 type Runs = [Result<RunReport, String>];

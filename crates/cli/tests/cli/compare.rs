@@ -107,6 +107,15 @@ fn a_scheduler_against_itself_does_not_differ() {
 }
 
 #[test]
+fn a_feature_that_the_preset_has_already_is_named_as_no_difference() {
+    let words =
+        "compare hikey960 sched-pipe:loops=20 --seeds 2 --doubt 0 --base fair:v6.12 --test fair:v6.12+asym-prev-first";
+    let table = succeeds(words);
+    let note = "every seed: fair:v6.12+asym-prev-first has the features of fair:v6.12, and no others";
+    assert!(table.contains(note), "{table}");
+}
+
+#[test]
 fn several_tests_give_a_list() {
     let result = json(&format!("{BASE} --test fair:v5.9 --test fair:v5.11 --format json"));
     let tests: Vec<_> = result.as_array().unwrap().iter().map(|c| c["test"].clone()).collect();

@@ -7,7 +7,7 @@ use comfy_table::{presets, CellAlignment, Table};
 use super::columns::{is_zero, zeros};
 use super::text::{finish, number, percent, seed_range, trailer};
 use crate::comparison::{Comparison, Report, Row};
-use crate::stats::{Change, Summary, SIGNIFICANT_PAIRS_MIN};
+use crate::stats::{Summary, SIGNIFICANT_PAIRS_MIN};
 
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -135,7 +135,7 @@ pub(super) fn cells(row: &Row) -> [String; 8] {
     // From a base of 0 there is no percentage: the difference is shown in the metric's own unit instead.
     let improvement = match change.improvement_pct {
         Some(_) => percent(change.improvement_pct),
-        None => format!("{:+}", Plain(change.diff)),
+        None => format!("{:+} {}", Plain(change.diff), difference_unit(row)),
     };
     [
         row.metric.name.clone(),
@@ -144,18 +144,27 @@ pub(super) fn cells(row: &Row) -> [String; 8] {
         spread(row.base_summary()),
         spread(row.test_summary()),
         improvement,
-        interval(change),
+        interval(row),
         change.verdict.word().into(),
     ]
 }
 
+/// The unit of a difference between two values of a metric.
+fn difference_unit(row: &Row) -> &str {
+    match row.metric.unit.as_str() {
+        "%" => "points",
+        unit => unit,
+    }
+}
+
 /// The interval in percent; where a percentage has none, that of the difference in the metric's own unit.
-fn interval(change: &Change) -> String {
+fn interval(row: &Row) -> String {
+    let change = &row.change;
     let ends = match change.ci95 {
         _ if change.exact => return "exact".into(),
         Some(ci) => ci.map(|x| percent(Some(x))),
         None => match change.diff_ci95 {
-            Some(ci) => ci.map(|x| Plain(x).to_string()),
+            Some([low, high]) => [Plain(low).to_string(), format!("{} {}", Plain(high), difference_unit(row))],
             None => return "-".into(),
         },
     };
@@ -195,9 +204,9 @@ fn columns(out: &mut String) {
         out,
         "base, test     mean ± standard deviation over the seeds; one run per seed\n\
          improvement    mean of test - base, same seed on both sides, in percent of base's mean; positive is better;\n\
-         \x20              without % where base is 0: test - base in the metric's unit\n\
-         95 % interval  of the improvement, by the paired differences and the spread of the base; without % where base\n\
-         \x20              may be 0; exact: no pair differs from another\n\
+         \x20              from a base of 0: test - base in the metric's unit\n\
+         95 % interval  of the improvement, by the paired differences and the spread of the base; where base may be 0 and\n\
+         \x20              with few pairs that of test - base, in the metric's unit; exact: no pair differs from another\n\
          verdict        better, worse: the difference is above the smallest of interest, and not by chance (all rows\n\
          \x20              counted, 5 %); same: the interval is within the smallest difference of interest; unsure: neither\n\
          \x20              is known, as always below {SIGNIFICANT_PAIRS_MIN} pairs"
