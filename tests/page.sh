@@ -14,6 +14,7 @@ sides=(hikey960 sched-pipe:loops=100 --base fair:v5.9 --test fair:v5.9+asym-prev
 "$fairground" reproduce asym-prev-first --quick --no-store --format html --output "$dir/page.html"
 "$fairground" compare "${sides[@]}" --seeds 6 --doubt 19 --no-store --format html --output "$dir/comparison.html"
 "$fairground" view "${sides[@]}" --output "$dir/view.html"
+"$fairground" view thunderx2-224 hackbench:groups=1,loops=5 --base fair:v5.9 --test fair:v5.16 --output "$dir/many.html"
 # Every 0.1 s, a thread with the name of a harmful element wakes another one, which runs at once.
 for at in {0..9}; do
 	[ $((at % 2)) = 0 ] && state=(a 7 b 9) || state=(b 9 a 7)
@@ -65,4 +66,4 @@ for page in page comparison; do
 	[ -s "$keep/$page.pdf" ] || { echo "page: $page does not print"; exit 1; }
 done
 echo "page: scoreboard and comparison are quiet at 390 and 1200 px, and print"
-timeout 300 node tests/page_view.mjs "$dir/view.html" "$dir/hostile.html" "$keep"
+timeout 300 node tests/page_view.mjs "$dir/view.html" "$dir/hostile.html" "$dir/many.html" "$keep"

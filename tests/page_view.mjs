@@ -1,8 +1,8 @@
 // The page of `fairground view` in a real browser: what a reader does works, without an error on the console and without a request.
 //
-//   node tests/page_view.mjs PAGE HOSTILE [DIR]    pictures stay in DIR
+//   node tests/page_view.mjs PAGE HOSTILE MANY [DIR]    pictures stay in DIR
 //
-// HOSTILE is a view of the part from 0.2 to 0.6 s of a trace whose threads are called HOSTILE_NAME.
+// HOSTILE is a view of the part from 0.2 to 0.6 s of a trace whose threads are called HOSTILE_NAME, MANY one of two runs on 224 CPUs.
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,7 +10,7 @@ import { Browser, KEYS } from "./browser.mjs";
 
 const HOSTILE_NAME = "<img src=x onerror=window.ran=1>";
 
-const [page, hostile, pictures = "."] = process.argv.slice(2);
+const [page, hostile, many, pictures = "."] = process.argv.slice(2);
 
 const has = (text, part) => assert(text.includes(part), `expected ${part} in: ${text}`);
 const state = (browser) => browser.run("const {frames, ...rest} = FairgroundView.page.state(); return rest");
@@ -129,6 +129,35 @@ async function hostileNamesStayText(browser) {
 	await isQuiet(browser);
 }
 
+/** All lanes of two runs at once, then only those that are used, and both runs of a CPU below each other. */
+async function hundredsOfCpusCanBeRead(browser) {
+	const isNow = async (expected) => {
+		const now = await state(browser);
+		for (const [name, value] of Object.entries(expected)) assert.deepEqual(now[name], value, `${name} of ${JSON.stringify(now)}`);
+	};
+	await open(browser, many);
+	await isNow({ lanes: 448, height: 0, used: false, paired: false });
+	const height = await browser.run("return document.querySelector('.fg-space').clientHeight");
+	assert(height < 2800, `${height} px for 448 lanes`);
+	await browser.picture(`${pictures}/view-many.png`);
+	await browser.type(".fg-scroll", "u");
+	const used = (await state(browser)).lanes;
+	const run = await browser.run(`
+		const sides = FairgroundView.page.model.sides, has = (table, lane) => table.first[lane] < table.first[lane + 1];
+		return sides[0].cpus.filter((_, lane) => sides.some((side) => has(side.tables.runs, lane) || has(side.byLane, lane))).length;`);
+	assert(used === 2 * run && run > 0 && run < 224, `${used} lanes of ${run} CPUs`);
+	for (const [key, expected] of [["]", { height: 1 }], ["]", { height: 2 }], ["[", { height: 1 }], ["c", { paired: true }]]) {
+		await browser.type(".fg-scroll", key);
+		await isNow(expected);
+	}
+	await browser.type(".fg-scroll", "x");
+	assert((await state(browser)).selected);
+	await browser.picture(`${pictures}/view-many-used.png`);
+	await browser.type(".fg-scroll", "u");
+	await isNow({ lanes: 448 });
+	await isQuiet(browser);
+}
+
 /** The check itself: it sees an error and a request that is refused. */
 async function complaintsAreSeen(browser) {
 	await browser.run("setTimeout(() => { fetch('http://example.invalid/'); nothing(); })");
@@ -139,6 +168,7 @@ async function complaintsAreSeen(browser) {
 }
 
 await Browser.during({ width: 1300 }, hostileNamesStayText);
+await Browser.during({ width: 1300, height: 1000 }, hundredsOfCpusCanBeRead);
 for (const [name, options] of [["1300-light", { width: 1300 }], ["1300-dark", { width: 1300, dark: true }], ["390-light", { width: 390, height: 1400 }]]) {
 	await Browser.during(options, async (browser) => {
 		await open(browser, page);
@@ -155,4 +185,4 @@ for (const [name, options] of [["1300-light", { width: 1300 }], ["1300-dark", { 
 		await complaintsAreSeen(browser);
 	});
 }
-console.log("page: a view has names as text, is quiet in light, dark and 390 px; a click, a search and keys do what they say");
+console.log("page: a view has names as text, is quiet in light, dark and 390 px, and shows 448 lanes; a click, a search and keys do what they say");

@@ -228,19 +228,71 @@ const FairgroundModel = (() => {
     return i >= 0 && time < table.begin[i] + table.length[i] ? i : -1;
   }
 
+  // ---- rows ---------------------------------------------------------------------------------------------------------
+
+  const LANE_HEIGHTS = [5, 10, 20, 34];
+
+  // Which height shows all lanes on some two screens, as far as there is one.
+  function fittingHeight(model) {
+    const lanes = model.sides.reduce((sum, side) => sum + side.cpus.length, 0);
+    return Math.max(0, LANE_HEIGHTS.findLastIndex((height) => lanes * height <= 2400));
+  }
+
+  // Whether something runs on a CPU, or is placed onto it, on some side.
+  function isUsed(model, number) {
+    return model.sides.some((side) => {
+      const lane = side.lane.get(number);
+      return lane !== undefined && [side.tables.runs, side.byLane].some(({ first }) => first[lane] < first[lane + 1]);
+    });
+  }
+
+  // What is shown from `top` down: heads of sides, lanes, plots. `paired`: the sides of a CPU below each other; `used`: only CPUs on
+  // which something happens. The plots of many lanes are above them.
+  function rowsOf(model, top, { height, paired, used }) {
+    const rows = [], { sides } = model;
+    let y = top;
+    const add = (row) => { rows.push({ y, ...row }); y += row.h; };
+    const plots = () => {
+      if (sides.some((side) => side.has.energy)) add({ h: 70, type: "power" });
+      add({ h: 70, type: "busy" });
+      if (sides.some((side) => side.has.utilization)) add({ h: 70, type: "util" });
+    };
+    const lanes = sides.flatMap((side) => side.cpus.map((cpu, lane) => ({ h: LANE_HEIGHTS[height], type: "cpu", side, lane, cpu: cpu.cpu })))
+      .filter((row) => !used || isUsed(model, row.cpu));
+    const many = lanes.length > 64;
+    if (many) plots();
+    if (paired) lanes.sort((a, b) => a.cpu - b.cpu || a.side.number - b.side.number).forEach(add);
+    else {
+      for (const side of sides) {
+        if (sides.length > 1) add({ h: 22, type: "head", side });
+        lanes.filter((row) => row.side === side).forEach(add);
+      }
+    }
+    if (!many) plots();
+    return { rows, height: y };
+  }
+
   // What a CPU does at a time; null: not in this trace.
   function cpuAt(side, lane, time) {
-    const { runs, idles, clocks, utils } = side.tables, cpu = side.cpus[lane];
+    const { runs, idles, clocks, utils, caps } = side.tables, cpu = side.cpus[lane];
     const run = spanAt(runs, lane, time), idle = spanAt(idles, lane, time);
-    const clock = rowAt(clocks, "time", lane, time), util = rowAt(utils, "time", lane, time);
+    const clock = rowAt(clocks, "time", lane, time), util = rowAt(utils, "time", lane, time), cap = rowAt(caps, "time", lane, time);
+    const capacity = cap < 0 ? cpu.capacity : caps.capacity[cap];
     const state = idle < 0 ? null : idles.state[idle];
     return {
       run, thread: run < 0 ? null : runs.thread[run],
       idle: state === null ? null : cpu.idle_states[state] || `state ${state}`,
       khz: clock < 0 ? null : clocks.khz[clock],
       util: util < 0 ? null : utils.util[util],
-      left: util < 0 || cpu.capacity === null ? null : Math.max(0, cpu.capacity - utils.util[util]),
+      // What cooling leaves of the CPU's capacity.
+      capacity,
+      left: util < 0 || capacity === null ? null : Math.max(0, capacity - utils.util[util]),
     };
+  }
+  // The capacity that is left of that which there is, in words; null: not known.
+  function leftInWords(known, now) {
+    if (now.left === null) return null;
+    return `${now.left} of ${now.capacity} left${now.capacity < known.capacity ? ` (cooling takes ${known.capacity - now.capacity})` : ""}`;
   }
   function doing(side, now) {
     if (now.thread !== null) return threadName(side, now.thread);
@@ -249,7 +301,7 @@ const FairgroundModel = (() => {
   }
 
   return {
-    HUES, BINS, above, addSpan, cpuAt, doing, duration, megahertz, notBelow, notBelowNear, otherAnswer, possibleOf, prepare, range,
-    read, seconds, spanAt, stepText, sums, threadName,
+    HUES, BINS, above, addSpan, cpuAt, doing, duration, fittingHeight, leftInWords, LANE_HEIGHTS, megahertz, notBelow, notBelowNear, otherAnswer, possibleOf, prepare, range,
+    read, rowsOf, seconds, spanAt, stepText, sums, threadName,
   };
 })();

@@ -14,8 +14,8 @@
 "use strict";
 const FairgroundView = (() => {
   const {
-    HUES, BINS, above, addSpan, cpuAt, doing, duration, megahertz, notBelow, notBelowNear, otherAnswer, possibleOf, prepare, range,
-    read, seconds, spanAt, stepText, sums, threadName,
+    HUES, BINS, above, addSpan, cpuAt, doing, duration, fittingHeight, leftInWords, LANE_HEIGHTS, megahertz, notBelow, notBelowNear, otherAnswer, possibleOf, prepare, range,
+    read, rowsOf, seconds, spanAt, stepText, sums, threadName,
   } = FairgroundModel;
   const KINDS = ["woken", "forked", "exec", "moved by load balancing", "pulled by newidle balancing", "pushed by active balancing"];
   const AXIS = 24;
@@ -38,6 +38,7 @@ const FairgroundView = (() => {
     const readMs = performance.now() - began;
     const axisFrom = model.from_ns, axisTo = Math.max(model.to_ns, axisFrom + 1), span = axisTo - axisFrom;
     const view = { from: axisFrom, to: axisTo, cursor: null, selected: null, marked: null, query: "", frames: [], dirty: false };
+    const shape = { height: fittingHeight(model), paired: false, used: false };
     let colours = {}, rows = [], width = 0, height = 0, gutter = 0, context = null;
     const ends = [];
 
@@ -57,6 +58,9 @@ const FairgroundView = (() => {
       button("−", "Zoom out (-)", () => zoom(2)), button("+", "Zoom in (+)", () => zoom(0.5)), button("all", "Show all (0)", () => show(axisFrom, axisTo)),
       button("‹", "Previous placement (p)", () => step(-1)), button("›", "Next placement (n)", () => step(1)),
       button("≠", "Next placement that the other scheduler decides otherwise (x)", () => step(1, true)),
+      button("↕", "Height of lanes ([ and ])", () => reshape({ height: (shape.height + 1) % LANE_HEIGHTS.length })),
+      button("used", "Only CPUs on which something happens (u)", () => reshape({ used: !shape.used })),
+      model.sides.length > 1 ? button("pairs", "Both sides of a CPU below each other (c)", () => reshape({ paired: !shape.paired })) : null,
       button("?", "Keys", help));
     const root = make("div", { class: "fg-view" }, facts(), bar, found, make("div", { class: "fg-body" }, make("div", { class: "fg-main" }, scroll, readout), panel));
     element.replaceChildren(root);
@@ -64,20 +68,18 @@ const FairgroundView = (() => {
     // ---- what is drawn ----
 
     function layout() {
-      const many = Math.max(...model.sides.map((side) => side.cpus.length)) > 32;
-      const lane = many ? 20 : 34;
-      rows = [];
-      let y = AXIS;
-      const add = (row) => { rows.push({ y, ...row }); y += row.h; };
-      for (const side of model.sides) {
-        if (model.sides.length > 1) add({ h: 22, type: "head", side });
-        side.cpus.forEach((_, number) => add({ h: lane, type: "cpu", side, lane: number }));
-      }
-      if (model.sides.some((side) => side.has.energy)) add({ h: 70, type: "power" });
-      add({ h: 70, type: "busy" });
-      if (model.sides.some((side) => side.has.utilization)) add({ h: 70, type: "util" });
-      space.style.height = `${y}px`;
-      scroll.style.setProperty("--fg-height", `${y}px`);
+      const all = rowsOf(model, AXIS, shape);
+      rows = all.rows;
+      space.style.height = `${all.height}px`;
+      scroll.style.setProperty("--fg-height", `${all.height}px`);
+    }
+
+    function reshape(change) {
+      Object.assign(shape, change);
+      shape.height = Math.min(Math.max(shape.height, 0), LANE_HEIGHTS.length - 1);
+      layout();
+      if (view.selected) reveal(view.selected.side, view.selected.decision);
+      resize();
     }
 
     function resize() {
@@ -130,6 +132,14 @@ const FairgroundView = (() => {
         else if (row.type === "cpu") cpu(row, y, batch);
         else plot(row, y);
       }
+      // A label may be higher than its lane.
+      let free = AXIS;
+      for (const row of rows) {
+        const y = row.y - top;
+        if (y + row.h < AXIS || y > height || (row.type === "cpu" && row.h < 14 && y + row.h / 2 - 6 < free)) continue;
+        if (row.type === "cpu") label(row, y);
+        free = row.type === "cpu" ? y + row.h / 2 + 6 : y + row.h;
+      }
       axis();
       drawSelected(top);
       if (view.cursor !== null && view.cursor.x > gutter) {
@@ -179,9 +189,11 @@ const FairgroundView = (() => {
 
     function cpu(row, y, batch) {
       const { side, lane } = row, c = context, { runs, idles, clocks } = side.tables;
-      const h = row.h, band = Math.round(h * 0.55), top = y + 3;
-      c.fillStyle = colours.rule;
-      c.fillRect(0, y + h - 1, width, 1);
+      const h = row.h, low = h < 14, band = low ? h - 2 : Math.round(h * 0.55), top = y + (low ? 1 : 3);
+      if (!low) {
+        c.fillStyle = colours.rule;
+        c.fillRect(0, y + h - 1, width, 1);
+      }
       // Frequency: an area behind all.
       const known = side.cpus[lane], first = clocks.first[lane], last = clocks.first[lane + 1];
       if (first < last) {
@@ -202,7 +214,7 @@ const FairgroundView = (() => {
         }
       }
       // Idle states: a thin strip below, deeper is stronger.
-      const strip = Math.max(2, Math.round(h * 0.12));
+      const strip = low ? 1 : Math.max(2, Math.round(h * 0.12));
       c.fillStyle = colours.idle;
       const depth = Math.max(1, known.idle_states.length - 1);
       spans(idles, side.idleSum, idles.first[lane], idles.first[lane + 1],
@@ -217,7 +229,7 @@ const FairgroundView = (() => {
         (i, x, size) => {
           const hue = dim && !mine.flags[runs.thread[i]] ? HUES : side.hue[runs.thread[i]];
           put(hue, x, size, band);
-          if (size > 34) labels.push(runs.thread[i], Math.max(x, gutter), Math.min(x + size, width), hue);
+          if (size > 34 && !low) labels.push(runs.thread[i], Math.max(x, gutter), Math.min(x + size, width), hue);
         },
         (x, share, i, next) => {
           let longest = i;
@@ -239,14 +251,17 @@ const FairgroundView = (() => {
         text(side.threads[labels[i]].name, labels[i + 1] + 3, top + band / 2, labels[i + 2] - labels[i + 1] - 6);
       }
       marks(side, lane, y, h);
-      label(row, y);
+      c.fillStyle = colours.paper;
+      c.fillRect(0, y, gutter, h - (low ? 0 : 1));
+      c.fillStyle = side.number ? colours.test : colours.base;
+      c.fillRect(0, y, 3, h - (low ? 0 : 1));
     }
 
     // Placements onto a CPU: a mark each, or one for all of a pixel.
     function marks(side, lane, y, h) {
       const c = context, lo = side.byLane.first[lane], hi = side.byLane.first[lane + 1], times = side.laneTime;
       let i = notBelow(times, lo, hi, view.from);
-      const size = h > 24 ? 4 : 3;
+      const size = h > 24 ? 4 : h < 14 ? 2 : 3;
       while (i < hi && times[i] <= view.to) {
         const x = xOf(times[i]), next = notBelowNear(times, i + 1, hi, timeOf(Math.floor(x) + 1));
         const differs = side.laneDiffering[next] > side.laneDiffering[i];
@@ -258,10 +273,6 @@ const FairgroundView = (() => {
 
     function label(row, y) {
       const { side, lane } = row, c = context, known = side.cpus[lane];
-      c.fillStyle = colours.paper;
-      c.fillRect(0, y, gutter, row.h - 1);
-      c.fillStyle = side.number ? colours.test : colours.base;
-      c.fillRect(0, y, 3, row.h - 1);
       c.fillStyle = colours.ink;
       const two = row.h > 28, narrow = gutter < 100;
       text(`CPU ${known.cpu}`, 8, y + (two ? 10 : row.h / 2), gutter - 12);
@@ -278,7 +289,7 @@ const FairgroundView = (() => {
       c.fillStyle = colours.soft;
       if (narrow) { if (two) text(clock || state, 8, y + 24, gutter - 10); return; }
       text(clock, 56, y + (two ? 10 : row.h / 2), gutter - 60);
-      if (two) text([now.idle, now.left === null ? null : `${now.left} of ${known.capacity} left`].filter(Boolean).join(", "), 8, y + 24, gutter - 12);
+      if (two) text([now.idle, leftInWords(known, now)].filter(Boolean).join(", "), 8, y + 24, gutter - 12);
     }
 
     function axis() {
@@ -298,7 +309,8 @@ const FairgroundView = (() => {
         c.fillRect(Math.round(x), AXIS - 6, 1, 6);
         if (x < width - 40) c.fillText(`${Number((time / unit[1]).toFixed(3))} ${unit[0]}`, x + 3, AXIS / 2 - 1);
       }
-      text(`${duration(view.to - view.from)}`, 8, AXIS / 2 - 1, gutter - 10);
+      const topmost = rowAtY(AXIS), side = model.sides.length > 1 && topmost && topmost.side;
+      text(`${side ? `${side.name}, ` : ""}${duration(view.to - view.from)}`, 8, AXIS / 2 - 1, gutter - 10);
     }
 
     // ---- plots ----
@@ -408,7 +420,7 @@ const FairgroundView = (() => {
       const x = xOf(decisions.time[decision]);
       if (x < gutter || x > width) return;
       const middle = (number) => {
-        const row = rows.find((row) => row.type === "cpu" && row.side === side && side.cpus[row.lane].cpu === number);
+        const row = rowOf(side, number);
         return row ? row.y - top + row.h / 2 : null;
       };
       c.strokeStyle = colours.ink;
@@ -449,10 +461,12 @@ const FairgroundView = (() => {
     }
     const pan = (share) => { const by = (view.to - view.from) * share; show(view.from + by, view.to + by); };
 
+    const rowOf = (side, cpu) => rows.find((row) => row.type === "cpu" && row.side === side && row.cpu === cpu);
+
     function reveal(side, decision) {
       const time = side.tables.decisions.time[decision], size = view.to - view.from;
       if (time < view.from || time > view.to) show(time - size / 2, time + size / 2);
-      const row = rows.find((row) => row.type === "cpu" && row.side === side && side.cpus[row.lane].cpu === side.tables.decisions.chosen[decision]);
+      const row = rowOf(side, side.tables.decisions.chosen[decision]);
       if (row && (row.y - scroll.scrollTop < AXIS || row.y + row.h - scroll.scrollTop > height)) scroll.scrollTop = row.y - height / 2;
     }
 
@@ -567,7 +581,7 @@ const FairgroundView = (() => {
           make("td", {}, now === null ? "not in this trace" : doing(side, now),
             make("div", { class: "fg-soft" }, now === null ? "" : [
               known.kind, now.khz === null ? null : megahertz(now.khz), now.util === null ? null : `util ${now.util}`,
-              now.left === null ? null : `${now.left} of ${known.capacity} left`,
+              leftInWords(known, now),
               known.capacity !== null && now.left === null ? `capacity ${known.capacity}` : null, cpu === prev ? "previous CPU" : null,
             ].filter(Boolean).join(", "))),
           make("td", {}, what.length ? make("ul", {}, ...what) : make("span", { class: "fg-soft" }, steps.length ? "not looked at" : "not in this trace")));
@@ -716,6 +730,7 @@ const FairgroundView = (() => {
 
     function help() {
       const keys = [["← → a d", "move"], ["+ − w s", "zoom; also Ctrl and the wheel, or two fingers"], ["↑ ↓", "scroll through CPUs"], ["0", "show all"],
+        ["[ ]", "lower, higher lanes"], ["u", "only CPUs on which something happens, or all"], ...(model.sides.length > 1 ? [["c", "both sides of a CPU below each other, or not"]] : []),
         ["n p", "next, previous placement (of the tasks searched for)"], ["x", "next placement that the other scheduler decides otherwise"],
         ["Enter", "to the details, Escape back"], ["/", "search a task"]];
       const legend = [["fg-k-run", "a task runs; a bar of several is as high as the share of time they fill"], ["fg-k-clock", "frequency, of the highest"], ["fg-k-idle", "idle state, deeper is stronger"],
@@ -742,9 +757,9 @@ const FairgroundView = (() => {
         let words = `${seconds(side, view.cursor.time)} s`;
         if (row && row.type === "cpu") {
           const now = cpuAt(side, row.lane, view.cursor.time), known = side.cpus[row.lane];
-          words += `, CPU ${known.cpu}: ${doing(side, now)}`;
+          words += `, ${model.sides.length > 1 ? `${side.name}, ` : ""}CPU ${known.cpu}: ${doing(side, now)}`;
           words += now.khz === null ? (side.has.frequency ? "" : ", frequency not in this trace") : `, ${megahertz(now.khz)}`;
-          if (now.left !== null) words += `, ${now.left} of ${known.capacity} left`;
+          if (now.left !== null) words += `, ${leftInWords(known, now)}`;
         }
         readout.textContent = words;
       }
@@ -805,6 +820,8 @@ const FairgroundView = (() => {
         ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15), a: () => pan(-0.15), d: () => pan(0.15),
         "+": () => zoom(0.6), "=": () => zoom(0.6), w: () => zoom(0.6), "-": () => zoom(1 / 0.6), s: () => zoom(1 / 0.6),
         0: () => show(axisFrom, axisTo), Home: () => show(axisFrom, axisFrom + view.to - view.from), End: () => show(axisTo, axisTo + view.to - view.from),
+        "[": () => reshape({ height: shape.height - 1 }), "]": () => reshape({ height: shape.height + 1 }),
+        u: () => reshape({ used: !shape.used }), c: () => reshape({ paired: !shape.paired && model.sides.length > 1 }),
         n: () => step(1), p: () => step(-1), x: () => step(1, true), "/": () => search.focus(), "?": help,
         Enter: () => panel.focus(), Escape: () => { view.selected = null; search.value = ""; find(""); help(); },
       }[event.key];
@@ -845,7 +862,7 @@ const FairgroundView = (() => {
       search: (words) => { search.value = words; find(words); },
       draw,
       state: () => ({
-        from: view.from, to: view.to, readMs, frames: view.frames.slice(), query: view.query,
+        from: view.from, to: view.to, lanes: rows.filter((row) => row.type === "cpu").length, ...shape, readMs, frames: view.frames.slice(), query: view.query,
         selected: view.selected && { side: view.selected.side.number, decision: view.selected.decision },
       }),
       destroy: () => { ends.forEach((end) => end()); element.replaceChildren(); },

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fairground_machine::Machine;
-use fairground_trace::{TraceEvent, TraceEventKind};
+use fairground_trace::{field_value, TraceEvent, TraceEventKind};
 
 use crate::model::{Cpu, Side, Table};
 
@@ -42,6 +42,8 @@ struct Lane {
     idles: Table,
     clocks: Table,
     utils: Table,
+    /// Operating points below the top that cooling takes away.
+    caps: Table,
 }
 
 impl Lane {
@@ -57,7 +59,16 @@ impl Lane {
             idles: spans("state"),
             clocks: points("khz"),
             utils: points("util"),
+            caps: points("capacity"),
         }
+    }
+
+    fn tables(&self) -> [&Table; 5] {
+        [&self.runs, &self.idles, &self.clocks, &self.utils, &self.caps]
+    }
+
+    fn into_tables(self) -> [Table; 5] {
+        [self.runs, self.idles, self.clocks, self.utils, self.caps]
     }
 
     fn end_run(&mut self, window: &Window, now: u64) {
@@ -115,6 +126,7 @@ impl Lanes {
         let cpu = match event.what {
             TraceEventKind::Idle { cpu, .. } | TraceEventKind::Frequency { cpu, .. } => cpu,
             TraceEventKind::Signals { cpu, .. } => cpu,
+            TraceEventKind::Print(text) => cooling(text).map_or(event.cpu, |(cpu, _)| cpu),
             _ => event.cpu,
         };
         if cpu >= CPUS_MAX {
@@ -137,6 +149,9 @@ impl Lanes {
             }
             TraceEventKind::Frequency { khz, .. } => point(&mut lane.clocks, &window, time, khz.into()),
             TraceEventKind::Signals { task: None, util, .. } => point(&mut lane.utils, &window, time, util),
+            TraceEventKind::Print(text) => {
+                cooling(text).into_iter().for_each(|(_, below)| point(&mut lane.caps, &window, time, below));
+            }
             _ => {}
         }
         Ok(())
@@ -144,7 +159,8 @@ impl Lanes {
 
     /// Number of rows so far.
     pub fn rows(&self) -> usize {
-        self.lanes.values().map(|l| l.runs.len() + l.idles.len() + l.clocks.len() + l.utils.len()).sum()
+        let rows = |lane: &Lane| lane.tables().iter().map(|table| table.len()).sum::<usize>();
+        self.lanes.values().map(rows).sum()
     }
 
     /// Ends what is under way at `now`, and puts the lanes into a side, with those of a machine's CPUs that had no event.
@@ -154,21 +170,44 @@ impl Lanes {
             self.lanes.entry(cpu).or_insert_with(|| Lane::new(0));
         }
         let empty = Lane::new(0);
-        [side.runs, side.idles, side.clocks, side.utils] = [empty.runs, empty.idles, empty.clocks, empty.utils];
+        [side.runs, side.idles, side.clocks, side.utils, side.caps] = empty.into_tables();
         for (cpu, mut lane) in self.lanes {
             lane.end_run(&window, now);
             lane.end_idle(&window, now);
             side.cpus.push(described(cpu, machine));
-            let tables = [&mut side.runs, &mut side.idles, &mut side.clocks, &mut side.utils];
-            for (all, of) in tables.into_iter().zip([lane.runs, lane.idles, lane.clocks, lane.utils]) {
+            lane.caps = capacities(&lane.caps, cpu, machine);
+            for (all, of) in tables_of(side).into_iter().zip(lane.into_tables()) {
                 all.first.push(all.len());
                 all.append(&of, 0..of.len());
             }
         }
-        for table in [&mut side.runs, &mut side.idles, &mut side.clocks, &mut side.utils] {
+        for table in tables_of(side) {
             table.first.push(table.len());
         }
     }
+}
+
+fn tables_of(side: &mut Side) -> [&mut Table; 5] {
+    [&mut side.runs, &mut side.idles, &mut side.clocks, &mut side.utils, &mut side.caps]
+}
+
+/// The CPU of a record of cooling, and how many operating points below the top its clock is capped.
+fn cooling(text: &str) -> Option<(u32, u64)> {
+    let fields = text.strip_prefix("fairground_cooling: ")?;
+    Some((field_value(fields, "cpu_id=")?.parse().ok()?, field_value(fields, "target=")?.parse().ok()?))
+}
+
+/// Caps in operating points as capacities of this machine's CPU; none if it is not known.
+fn capacities(caps: &Table, cpu: u32, machine: Option<&Machine>) -> Table {
+    let mut found = Table::with_columns(&[("time", true), ("capacity", false)]);
+    let Some(machine) = machine.filter(|machine| (cpu as usize) < machine.nr_cpus()) else { return found };
+    let khz: Vec<u32> = machine.freq_domain_of(cpu).opps.iter().rev().map(|opp| opp.khz).collect();
+    let [times, below] = [0, 1].map(|column| &caps.columns[column].2);
+    for (time, below) in times.iter().zip(below) {
+        let khz = usize::try_from(*below).ok().and_then(|below| khz.get(below)).or(khz.last());
+        found.push([*time, machine.capacity_at(cpu, khz.copied().unwrap_or(0)) as u64]);
+    }
+    found
 }
 
 fn described(cpu: u32, machine: Option<&Machine>) -> Cpu {

@@ -75,6 +75,9 @@ pub struct Side {
     /// By CPU, utilization of the run queue (PELT, 1024 is a CPU of full capacity): `time`, `util`.
     #[serde(skip)]
     pub utils: Table,
+    /// By CPU, the capacity that cooling leaves it: `time`, `capacity`. Of machines that are known.
+    #[serde(skip)]
+    pub caps: Table,
     /// By rail, energy between two readings: `begin`, `length`, `pj`.
     #[serde(skip)]
     pub power: Table,

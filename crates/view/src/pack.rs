@@ -38,6 +38,7 @@ fn tables(side: &Side, out: &mut Vec<u8>) -> Value {
         ("idles", &side.idles),
         ("clocks", &side.clocks),
         ("utils", &side.utils),
+        ("caps", &side.caps),
         ("power", &side.power),
         ("decisions", &side.decisions),
         ("steps", &side.steps),

@@ -1,3 +1,4 @@
+use fairground_machine::Machine;
 use fairground_sim::Rule;
 use fairground_trace::placements::{Cause, Placement, Step, Task};
 use fairground_trace::{EventSource, Note, Reader, TraceEvent, TraceEventKind};
@@ -47,6 +48,25 @@ fn lanes_have_what_ran_idle_states_and_clocks() {
     assert_eq!(rows(&side.utils), [vec![100, 300]]);
     let has = Has { switches: true, idle: true, frequency: true, utilization: true, ..Has::default() };
     assert_eq!(side.has, has);
+}
+
+/// Three points below the top of 2362 MHz the big CPUs of hikey960 have 1421 MHz: 1024 * 1421 / 2362 = 616.04.
+#[test]
+fn caps_of_cooling_are_capacities_of_the_machine() {
+    let lines = "\
+a-7 [004] 5.000000000: print: tracing_mark_write: fairground_cooling: target=3 cpu_id=4
+a-7 [004] 5.000000010: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=1 next_comm=b next_pid=9 next_prio=120
+b-9 [004] 5.000000020: print: tracing_mark_write: fairground_cooling: target=0 cpu_id=4
+b-9 [004] 5.000000030: print: tracing_mark_write: fairground_cooling: target=99 cpu_id=5
+";
+    let machine = Machine::find("hikey960").unwrap();
+    let side = SideReader::new("trace", "t").on(Some(&machine)).read(source(lines)).unwrap();
+    let lowest = machine.capacity_at(5, machine.freq_domain_of(5).opps[0].khz) as u64;
+    assert_eq!(rows(&side.caps), [vec![0, 616], vec![20, 1024], vec![30, lowest]]);
+    assert_eq!(side.caps.first, [0, 0, 0, 0, 0, 2, 3, 3, 3], "of CPUs 4 and 5");
+    assert!(rows(&read(lines).caps).is_empty(), "without a machine");
+    let damaged = lines.replace("cpu_id=5", "cpu_id=4294967295");
+    assert!(SideReader::new("trace", "t").read(source(&damaged)).is_err());
 }
 
 #[test]
