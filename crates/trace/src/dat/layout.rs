@@ -278,5 +278,5 @@ pub fn clock_note(clock: &str) -> Option<Note> {
     // `[local] global ...` is the kernel's list with its choice.
     let chosen = clock.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0)).unwrap_or(clock).trim();
     let known = chosen.is_empty() || CLOCKS.contains(&chosen);
-    (!known).then(|| Note::Hint(format!("times are those of the clock {chosen:?}, which need not be ns")))
+    (!known).then(|| Note::Loss(format!("times are those of the clock {chosen:?}, which need not be ns")))
 }
