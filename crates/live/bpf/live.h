@@ -208,6 +208,7 @@ struct live_head {
 	u64 nr_tasks; /* free ones included */
 	u64 refused; /* tasks for which there was none */
 	u64 layout; /* of which build the loader is */
+	u64 starts; /* how often the loader has filled the arena and started the scheduler */
 	u32 own_disable; /* how often a program's own prolog disables the migration of the current task: the least that was seen */
 	u32 recorder; /* pid of the process that records, 0: nobody does. User space writes it, */
 	u32 records_picks; /* whether picks are recorded, too, */

@@ -61,15 +61,19 @@ impl Arena {
     /// Where `live_head` is.
     pub const HEAD: usize = START + PAGE;
 
-    /// Fills a fresh arena that is mapped at [`START`], [`pages`] long: the machine of `sandbox`, without a task.
-    /// `idle_states`: of each CPU, none where there is no cpuidle.
+    /// Fills an arena that is mapped at [`START`], [`pages`] long: the machine of `sandbox`, without a task.
+    /// `idle_states`: of each CPU, none where there is no cpuidle. `starts`: the how manieth scheduler it is filled for.
     ///
     /// # Errors
     /// The machine needs more room.
     ///
     /// # Safety
     /// It is mapped there, writable, and no program uses it yet.
-    pub unsafe fn fill(sandbox: &mut PolicySandbox, idle_states: &[Vec<FgIdleState>]) -> Result<Arena, LiveError> {
+    pub unsafe fn fill(
+        sandbox: &mut PolicySandbox,
+        idle_states: &[Vec<FgIdleState>],
+        starts: u64,
+    ) -> Result<Arena, LiveError> {
         let end = START + pages() * PAGE;
         // SAFETY: all of the mapping.
         unsafe { std::ptr::write_bytes(START as *mut u8, 0, end - START) };
@@ -106,6 +110,7 @@ impl Arena {
         set("runs", runs_at);
         set("nr_runs", runs.len());
         arena.set(arena.head_member("layout"), fingerprint());
+        arena.set(arena.head_member("starts"), starts);
         arena.set_half(arena.head_member("own_disable"), 1);
         let next_free = member(number("live_task"), "next_free").offset;
         for i in 0..NR_TASKS - 1 {

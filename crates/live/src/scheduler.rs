@@ -6,7 +6,7 @@ use std::path::Path;
 use fairground_fair::ffi::FgIdleState;
 use fairground_fair::{Features, PolicySandbox};
 use fairground_machine::{IdleState, Machine};
-use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, Program};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, Program};
 
 use crate::arena::{pages, Arena, PAGE, START};
 use crate::host::Host;
@@ -20,6 +20,8 @@ const PINS: &str = "/sys/fs/bpf/fairground-live";
 const ARENA_PIN: &str = "/sys/fs/bpf/fairground-live/arena";
 /// What it tells recorders.
 pub(crate) const EVENTS_PIN: &str = "/sys/fs/bpf/fairground-live/events";
+/// The maps that have names. The arena last: who finds it finds all.
+const PINNED: [(&str, &str); 2] = [("events", EVENTS_PIN), ("arena", ARENA_PIN)];
 /// Bytes of `ended.reason` and `ended.message` in live.bpf.c; the dump follows.
 const TEXTS: [usize; 2] = [128, 1024];
 
@@ -157,26 +159,48 @@ impl Scheduler {
     pub fn start(machine: &Machine, features: &Features, hz: u32) -> Result<Scheduler, LiveError> {
         check_kernel()?;
         check_cpus(machine)?;
-        let mut sandbox =
-            PolicySandbox::new(machine, features, hz).map_err(|error| LiveError::Machine(error.to_string()))?;
-        if let Some(online) = Host::this().online().filter(|online| *online != machine.all_cpus()) {
-            // Where no pass was made yet, all are due now.
-            let jiffies = now() / (1_000_000_000 / u64::from(hz));
-            sandbox.set_online(machine, features, &online, online.count(), jiffies);
-        }
-        if Host::this().is_governed_by_schedutil() {
-            sandbox.start_energy_awareness(machine);
-        }
+        let mut sandbox = sandbox(machine, features, hz)?;
         check_room()?;
         let object = load()?;
         // SAFETY: libbpf has mapped the arena at START, where nothing was, and nothing is attached.
-        let arena = unsafe { Arena::fill(&mut sandbox, &idle_states(machine)) }?;
+        let arena = unsafe { Arena::fill(&mut sandbox, &idle_states(machine), 1) }?;
         let mut scheduler = Scheduler { links: Vec::new(), object, arena, is_pinned: false };
         // Of one that was killed.
         unpin();
         scheduler.attach()?;
         scheduler.pin();
         Ok(scheduler)
+    }
+
+    /// Starts it anew after the kernel has ended it, for the CPUs that are online now. The programs stay in the kernel: to verify them takes
+    /// billions of instructions. Counters begin at 0.
+    ///
+    /// # Errors
+    /// As [`Scheduler::start`].
+    pub fn restart(&mut self, machine: &Machine, features: &Features, hz: u32) -> Result<(), LiveError> {
+        let failed = |error: &dyn std::fmt::Display| kernel_error("start the scheduler anew", error);
+        // Nobody is to find it while it is filled. libbpf has to know: it pins nothing twice.
+        for (name, path) in PINNED {
+            if let Some(mut map) = self.object.maps_mut().find(|map| map.name() == name) {
+                let _ = map.unpin(path);
+            }
+        }
+        self.links.clear();
+        // Programs that are just called end first.
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        let mut sandbox = sandbox(machine, features, hz)?;
+        // SAFETY: libbpf has mapped the arena at START, and nothing is attached.
+        self.arena = unsafe { Arena::fill(&mut sandbox, &idle_states(machine), self.arena.head("starts") + 1) }?;
+        let end = self.end()?;
+        let mut read = libbpf_rs::RingBufferBuilder::new();
+        read.add(&end, |_| 0).map_err(|error| failed(&error))?;
+        read.build().and_then(|ring| ring.consume()).map_err(|error| failed(&error))?;
+        let ended = self.ended_map().ok_or_else(|| failed(&"the object has no map"))?;
+        let nothing = vec![0; ended.value_size() as usize];
+        ended.update(&0u32.to_ne_bytes(), &nothing, MapFlags::ANY).map_err(|error| failed(&error))?;
+        self.attach()?;
+        self.pin();
+        Ok(())
     }
 
     fn attach(&mut self) -> Result<(), LiveError> {
@@ -199,9 +223,7 @@ impl Scheduler {
         if !Path::new(PINS).parent().is_some_and(Host::is_bpf_fs) {
             return;
         }
-        // The arena last: who finds it finds all.
-        let pins = [("events", EVENTS_PIN), ("arena", ARENA_PIN)];
-        self.is_pinned = pins.iter().all(|(name, path)| {
+        self.is_pinned = PINNED.iter().all(|(name, path)| {
             let found = self.object.maps_mut().find(|map| map.name() == *name);
             found.is_some_and(|mut map| map.pin(path).is_ok())
         });
@@ -219,8 +241,7 @@ impl Scheduler {
     /// The programs have no such map, or there are no more files or threads.
     pub fn unpark_at_end(&self) -> Result<(), LiveError> {
         let failed = |error: &dyn std::fmt::Display| kernel_error("wait for the end of the scheduler", error);
-        let map = self.object.maps().find(|map| map.name() == "end").ok_or_else(|| failed(&"the object has no map"))?;
-        let end = map.as_fd().try_clone_to_owned().map_err(|error| failed(&error))?;
+        let end = self.end()?.as_fd().try_clone_to_owned().map_err(|error| failed(&error))?;
         let caller = std::thread::current();
         let wait = move || {
             let mut ready = libc::pollfd { fd: end.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -232,10 +253,19 @@ impl Scheduler {
         Ok(())
     }
 
+    /// The ring in which something lies as soon as it has ended.
+    fn end(&self) -> Result<Map<'_>, LiveError> {
+        let found = self.object.maps().find(|map| map.name() == "end");
+        found.ok_or_else(|| kernel_error("wait for the end of the scheduler", "the object has no map"))
+    }
+
+    fn ended_map(&self) -> Option<Map<'_>> {
+        self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss.ended"))
+    }
+
     /// Why the kernel ended it; none while it runs.
     pub fn ended(&self) -> Option<Ended> {
-        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss.ended"))?;
-        let value = map.lookup(&0u32.to_ne_bytes(), libbpf_rs::MapFlags::ANY).ok()??;
+        let value = self.ended_map()?.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok()??;
         let number = |at: usize| Some(i64::from_ne_bytes(*value.get(at..)?.first_chunk()?));
         let (kind, code) = (number(0)?, number(8)? as u64);
         let text = |bytes: &[u8]| {
@@ -270,6 +300,8 @@ pub struct Running {
     // Keeps its memory.
     map: MapHandle,
     pub(crate) arena: Arena,
+    /// `starts` of its live_head when it was opened.
+    starts: u64,
 }
 
 impl Running {
@@ -290,11 +322,14 @@ impl Running {
         if !arena.is_of_this_build() {
             return Err(kernel_error("open the scheduler's arena", "another build of the command has started it"));
         }
-        Ok(Running { map, arena })
+        Ok(Running { map, arena, starts: arena.head("starts") })
     }
 
-    /// Whether it still runs, and is not another one that was started since.
+    /// Whether it still runs, and was not started anew since.
     pub fn is_in_charge(&self) -> bool {
+        if self.arena.head("starts") != self.starts {
+            return false;
+        }
         let id = |map: &MapHandle| map.info().map(|info| info.info.id).ok();
         let pinned = MapHandle::from_pinned_path(ARENA_PIN).ok();
         pinned.is_some_and(|pinned| id(&pinned).is_some_and(|now| id(&self.map) == Some(now)))
@@ -318,7 +353,7 @@ impl Running {
 
 /// Takes the names away.
 fn unpin() {
-    for file in [ARENA_PIN, EVENTS_PIN] {
+    for (_, file) in PINNED.iter().rev() {
         let _ = std::fs::remove_file(file);
     }
     let _ = std::fs::remove_dir(PINS);
@@ -359,6 +394,21 @@ fn check_kernel() -> Result<(), LiveError> {
         return Ok(());
     }
     Err(LiveError::Lacking(missing))
+}
+
+/// The policy's state for this machine as the kernel has it now: the CPUs that are online, and energy awareness if schedutil governs it.
+fn sandbox(machine: &Machine, features: &Features, hz: u32) -> Result<PolicySandbox, LiveError> {
+    let mut sandbox =
+        PolicySandbox::new(machine, features, hz).map_err(|error| LiveError::Machine(error.to_string()))?;
+    if let Some(online) = Host::this().online().filter(|online| *online != machine.all_cpus()) {
+        // Where no pass was made yet, all are due now.
+        let jiffies = now() / (1_000_000_000 / u64::from(hz));
+        sandbox.set_online(machine, features, &online, online.count(), jiffies);
+    }
+    if Host::this().is_governed_by_schedutil() {
+        sandbox.start_energy_awareness(machine);
+    }
+    Ok(sandbox)
 }
 
 /// The idle states of each CPU as the kernel's idle loop records them; none where it records none.

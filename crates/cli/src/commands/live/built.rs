@@ -82,8 +82,8 @@ impl Start {
         let stop = stop_on_signals();
         let begin = Instant::now();
         let left = || self.seconds.map_or(Duration::MAX, |s| Duration::from_secs(s).saturating_sub(begin.elapsed()));
+        let mut scheduler = Scheduler::start(&machine, &features, hz)?;
         loop {
-            let scheduler = Scheduler::start(&machine, &features, hz)?;
             if scheduler.ended().is_none() {
                 complain(&format!("fairground schedules this machine by {}", self.sched));
             }
@@ -96,16 +96,20 @@ impl Start {
             }
             let ended = scheduler.ended();
             let status = scheduler.status();
-            drop(scheduler);
-            print(&report(&status))?;
             match ended {
-                None => return Ok(End::Done),
+                None => {
+                    drop(scheduler);
+                    print(&report(&status))?;
+                    return Ok(End::Done);
+                }
                 Some(ended) if ended.asks_for_restart() => {
+                    print(&report(&status))?;
                     complain(&format!("{}: starting anew; what was counted begins at 0", ended.reason));
                     wait_for_end(&stop)?;
+                    scheduler.restart(&machine, &features, hz)?;
                 }
                 Some(ended) => {
-                    print(&format!("\n{}\n", ended.dump))?;
+                    print(&format!("{}\n{}\n", report(&status), ended.dump))?;
                     return Err(run_failed(format!(
                         "the kernel ended the scheduler, and its fair class is in charge again: {} ({}) {}",
                         ended.reason, ended.kind, ended.message
