@@ -197,10 +197,21 @@ global_func u32 yield_current(RQ)
 	return 0;
 }
 
+static inline void update_clamps(struct live_task *t)
+{
+	fg_uclamp_update(head()->sys, cpu_rq(head()->sys, (u32)t->fg.cpu), &t->fg, t->has_group_clamps ? &t->group_clamps : 0);
+}
+
+global_func u32 set_clamps(SLOT)
+{
+	update_clamps(t);
+	return 0;
+}
+
 /* What follows from the attributes that t has now. */
 global_func u32 set_attributes(SLOT)
 {
-	fg_uclamp_update(head()->sys, cpu_rq(head()->sys, (u32)t->fg.cpu), &t->fg, t->has_group_clamps ? &t->group_clamps : 0);
+	update_clamps(t);
 	fg_set_max_allowed_capacity(head()->sys, &t->fg);
 	fg_set_load_weight(&t->fg);
 	return 0;

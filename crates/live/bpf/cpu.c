@@ -141,6 +141,9 @@ TRACEPOINT(sched_switch) int live_sched_switch(unsigned long long *ctx)
 		tell(LIVE_SWITCH, prev, next, state, BPF_RB_NO_WAKEUP);
 	if (has_rt_prio(prev) || has_rt_prio(next))
 		rt_switch(prev, state != 0);
+	/* Ticks of RT tasks are not told. */
+	if (has_rt_prio(next))
+		head()->cpus[bpf_get_smp_processor_id()].ticked = 0;
 	return 0;
 }
 

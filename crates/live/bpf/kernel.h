@@ -175,7 +175,10 @@ WEAK_KFUNC _Bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task
 /* Whether a struct of this kernel has a member. */
 #define HAS_MEMBER(place) __builtin_preserve_field_info(place, 2)
 
-/* The value of a member of some bits, in the 4 bytes of its struct that have been read. */
+/*
+ * The value of a member of some bits, in the 4 bytes of its struct that have been read: BPF_FIELD_LSHIFT_U64, then BPF_FIELD_RSHIFT_U64.
+ * For little-endian, and members that are stored in 4 bytes.
+ */
 #define BITS_OF(word, place)                                                                                           \
 	((u64)(word) << __builtin_preserve_field_info(place, 4) >> __builtin_preserve_field_info(place, 5))
 

@@ -387,7 +387,8 @@ OP(set_weight) int live_set_weight(unsigned long long *ctx)
 	USES_ARENA;
 	if (!t)
 		return 0;
-	read_attributes(t, p);
+	if (read_attributes(t, p))
+		set_clamps(t);
 	reweight(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	return 0;
 }

@@ -190,8 +190,8 @@ struct live_cpu {
 	u64 migrations; /* wakeups and forks that chose another CPU than the previous one */
 	u64 switches;
 	u64 ticks;
-	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, */
-	u64 longest_tickless; /* ns: the longest that it was busy without one */
+	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had an RT task */
+	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */
 	u64 unknown; /* calls for tasks that are not known here */
 	u64 waited; /* ns, sum over wakeups until the task runs, */
 	u64 waits; /* and how many */

@@ -68,7 +68,10 @@ static inline void watch_queues(u64 now)
 		data[0] = c->late_pid;
 		data[1] = waited / 1000000;
 		data[2] = cpu;
-		data[3] = c->longest_tickless / 1000000;
+		data[3] = c->longest_tickless;
+		if (c->ticked && now > c->ticked && now - c->ticked > data[3])
+			data[3] = now - c->ticked;
+		data[3] /= 1000000;
 		scx_bpf_error_bstr(text, data, sizeof(data));
 	}
 }

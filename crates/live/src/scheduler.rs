@@ -105,8 +105,8 @@ pub struct Status {
     pub switches: u64,
     /// Ticks of CPUs that ran a task.
     pub ticks: u64,
-    /// The longest time that a busy CPU went without a tick, ns. A host that takes CPUs away, or interrupts that are off for
-    /// long, make it longer than the tick's period; what ran then is charged all of it.
+    /// The longest time that fair tasks had a CPU without a tick, ns; a time that goes on counts. A host that takes CPUs away, or
+    /// interrupts that are off for long, make it longer than the tick's period; what ran then is charged all of it.
     pub longest_tickless_ns: u64,
     /// Calls for tasks that the scheduler did not know.
     pub unknown: u64,
@@ -246,7 +246,9 @@ impl Scheduler {
         let wait = move || {
             let mut ready = libc::pollfd { fd: end.as_raw_fd(), events: libc::POLLIN, revents: 0 };
             // SAFETY: one struct, which lives until the call returns. It returns early where a handler of a signal ran.
-            while unsafe { libc::poll(&raw mut ready, 1, -1) } < 0 {}
+            while unsafe { libc::poll(&raw mut ready, 1, -1) } < 0
+                && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+            {}
             caller.unpark();
         };
         std::thread::Builder::new().name("end".into()).spawn(wait).map_err(|error| failed(&error))?;
@@ -475,7 +477,8 @@ fn status(arena: &Arena) -> Status {
         all.migrations += one("migrations");
         all.switches += one("switches");
         all.ticks += one("ticks");
-        all.longest_tickless_ns = all.longest_tickless_ns.max(one("longest_tickless"));
+        let tickless = one("ticked").checked_sub(1).map_or(0, |ticked| now().saturating_sub(ticked));
+        all.longest_tickless_ns = all.longest_tickless_ns.max(one("longest_tickless")).max(tickless);
         all.unknown += one("unknown");
         all.late += one("late");
         add(&mut all.idled_early, arena.cpu(cpu, "idled_early"));

@@ -221,7 +221,7 @@ fn report(status: &Counters) -> String {
     let mean_us = |sum: u64, count: u64| if count > 0 { sum as f64 / count as f64 / 1e3 } else { 0.0 };
     let mean = mean_us(waits.sum_ns, waits.count);
     text += &format!(
-        "{placed} placements of {:.1} us in the mean, {} migrations, {} switches, {} ticks, at most {:.1} ms apart\nfrom wakeup to CPU: mean {mean:.1} us, longest {:.1} us (pid {}, until {:.6} s), {} wakeups\n",
+        "{placed} placements of {:.1} us in the mean, {} migrations, {} switches, {} ticks; a busy CPU went without one for up to {:.1} ms\nfrom wakeup to CPU: mean {mean:.1} us, longest {:.1} us (pid {}, until {:.6} s), {} wakeups\n",
         mean_us(status.deciding_ns, placed),
         status.migrations,
         status.switches,
