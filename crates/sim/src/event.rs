@@ -114,7 +114,7 @@ pub enum EventKind {
         /// Temperature, thousandths of a degree Celsius.
         milli_c: i32,
     },
-    /// Cooling caps the clock of this CPU at some operating points below the top (cdev_update).
+    /// Cooling caps the clock of a frequency domain, whose first CPU this is, at some operating points below the top (cdev_update).
     Cooling {
         /// Number of operating points below the top; 0: no cap.
         state: u32,

@@ -1,5 +1,5 @@
-// Shows a model (crates/view/src/model.rs): lanes of CPUs on one time axis, base above test, energy and utilization below,
-// and each placement with its candidates. No library, no request.
+// Shows a model (crates/view/src/model.rs): lanes of CPUs on one time axis, base above test, energy and utilization below (above where
+// there are many lanes), and each placement with its candidates. No library, no request.
 //
 //   const view = FairgroundView.mount(element, bytes)    bytes: ArrayBuffer or Uint8Array of Model::to_bytes
 //   view.show(from, to)        the part of the time axis, ns since the first event
@@ -310,7 +310,7 @@ const FairgroundView = (() => {
         if (x < width - 40) c.fillText(`${Number((time / unit[1]).toFixed(3))} ${unit[0]}`, x + 3, AXIS / 2 - 1);
       }
       const topmost = rowAtY(AXIS), side = model.sides.length > 1 && topmost && topmost.side;
-      text(`${side ? `${side.name}, ` : ""}${duration(view.to - view.from)}`, 8, AXIS / 2 - 1, gutter - 10);
+      text(`${side && !shape.paired ? `${side.name}, ` : ""}${duration(view.to - view.from)}`, 8, AXIS / 2 - 1, gutter - 10);
     }
 
     // ---- plots ----

@@ -169,13 +169,21 @@ impl Lanes {
         for cpu in 0..machine.map_or(0, Machine::nr_cpus) as u32 {
             self.lanes.entry(cpu).or_insert_with(|| Lane::new(0));
         }
+        // A cap is recorded for the first CPU of its frequency domain, and holds for all.
+        let capped: Vec<Table> = (self.lanes.keys())
+            .map(|cpu| {
+                let first = machine_with(machine, *cpu).and_then(|machine| machine.freq_domain_of(*cpu).cpus.first());
+                let caps = self.lanes.get(&first.unwrap_or(*cpu)).map(|lane| &lane.caps);
+                caps.map_or_else(no_capacities, |caps| capacities(caps, *cpu, machine))
+            })
+            .collect();
         let empty = Lane::new(0);
         [side.runs, side.idles, side.clocks, side.utils, side.caps] = empty.into_tables();
-        for (cpu, mut lane) in self.lanes {
+        for ((cpu, mut lane), caps) in self.lanes.into_iter().zip(capped) {
             lane.end_run(&window, now);
             lane.end_idle(&window, now);
             side.cpus.push(described(cpu, machine));
-            lane.caps = capacities(&lane.caps, cpu, machine);
+            lane.caps = caps;
             for (all, of) in tables_of(side).into_iter().zip(lane.into_tables()) {
                 all.first.push(all.len());
                 all.append(&of, 0..of.len());
@@ -197,10 +205,19 @@ fn cooling(text: &str) -> Option<(u32, u64)> {
     Some((field_value(fields, "cpu_id=")?.parse().ok()?, field_value(fields, "target=")?.parse().ok()?))
 }
 
+fn no_capacities() -> Table {
+    Table::with_columns(&[("time", true), ("capacity", false)])
+}
+
+/// The machine, if it has this CPU.
+fn machine_with(machine: Option<&Machine>, cpu: u32) -> Option<&Machine> {
+    machine.filter(|machine| (cpu as usize) < machine.nr_cpus())
+}
+
 /// Caps in operating points as capacities of this machine's CPU; none if it is not known.
 fn capacities(caps: &Table, cpu: u32, machine: Option<&Machine>) -> Table {
-    let mut found = Table::with_columns(&[("time", true), ("capacity", false)]);
-    let Some(machine) = machine.filter(|machine| (cpu as usize) < machine.nr_cpus()) else { return found };
+    let mut found = no_capacities();
+    let Some(machine) = machine_with(machine, cpu) else { return found };
     let khz: Vec<u32> = machine.freq_domain_of(cpu).opps.iter().rev().map(|opp| opp.khz).collect();
     let [times, below] = [0, 1].map(|column| &caps.columns[column].2);
     for (time, below) in times.iter().zip(below) {
@@ -211,7 +228,7 @@ fn capacities(caps: &Table, cpu: u32, machine: Option<&Machine>) -> Table {
 }
 
 fn described(cpu: u32, machine: Option<&Machine>) -> Cpu {
-    let Some(machine) = machine.filter(|machine| (cpu as usize) < machine.nr_cpus()) else {
+    let Some(machine) = machine_with(machine, cpu) else {
         return Cpu { cpu, ..Cpu::default() };
     };
     let names = machine.idle_states(cpu).iter().map(|state| crate::texts::plain(&state.name));

@@ -57,15 +57,17 @@ fn caps_of_cooling_are_capacities_of_the_machine() {
 a-7 [004] 5.000000000: print: tracing_mark_write: fairground_cooling: target=3 cpu_id=4
 a-7 [004] 5.000000010: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=1 next_comm=b next_pid=9 next_prio=120
 b-9 [004] 5.000000020: print: tracing_mark_write: fairground_cooling: target=0 cpu_id=4
-b-9 [004] 5.000000030: print: tracing_mark_write: fairground_cooling: target=99 cpu_id=5
+b-9 [004] 5.000000030: print: tracing_mark_write: fairground_cooling: target=99 cpu_id=0
 ";
     let machine = Machine::find("hikey960").unwrap();
     let side = SideReader::new("trace", "t").on(Some(&machine)).read(source(lines)).unwrap();
-    let lowest = machine.capacity_at(5, machine.freq_domain_of(5).opps[0].khz) as u64;
-    assert_eq!(rows(&side.caps), [vec![0, 616], vec![20, 1024], vec![30, lowest]]);
-    assert_eq!(side.caps.first, [0, 0, 0, 0, 0, 2, 3, 3, 3], "of CPUs 4 and 5");
+    let lowest = vec![30, machine.capacity_at(0, machine.freq_domain_of(0).opps[0].khz) as u64];
+    let big = [vec![0, 616], vec![20, 1024]];
+    let expected = [vec![lowest; 4], [big.clone(), big.clone(), big.clone(), big].concat()].concat();
+    assert_eq!(rows(&side.caps), expected, "a record is of all CPUs of a frequency domain");
+    assert_eq!(side.caps.first, [0, 1, 2, 3, 4, 6, 8, 10, 12]);
     assert!(rows(&read(lines).caps).is_empty(), "without a machine");
-    let damaged = lines.replace("cpu_id=5", "cpu_id=4294967295");
+    let damaged = lines.replace("cpu_id=0", "cpu_id=4294967295");
     assert!(SideReader::new("trace", "t").read(source(&damaged)).is_err());
 }
 
