@@ -106,19 +106,8 @@ pub fn machine_or_this(name: Option<&str>) -> Result<(Machine, Vec<String>), Fai
     }
 }
 
-/// A file without a byte, as a recording leaves it that failed.
-#[derive(Debug, Error, Diagnostic)]
-#[error("{file} is empty: no event was recorded")]
-#[diagnostic(help("trace-cmd record, perf sched record and `fairground run ... --trace FILE` write traces"))]
-struct EmptyTrace {
-    file: String,
-}
-
 /// Opens a trace in any of the supported formats.
 pub fn open_trace(path: &Path) -> Result<Box<dyn EventSource>, Failure> {
-    if std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() == 0) {
-        return Err(EmptyTrace { file: path.display().to_string() }.into());
-    }
     Ok(open(path)?)
 }
 

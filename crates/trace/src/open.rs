@@ -93,6 +93,9 @@ pub fn open_watched(path: &Path) -> Result<(Box<dyn EventSource>, Position), Tra
     let mut file = CountingReader { file, read: Rc::clone(&position.read) };
     let mut head = Vec::with_capacity(HEAD);
     (&mut file).take(HEAD as u64).read_to_end(&mut head).map_err(cannot)?;
+    if head.is_empty() && metadata.is_file() {
+        return Err(TraceError::Empty { file: name });
+    }
     if head.starts_with(dat::SIGNATURE) {
         return match file.file.stream_position() {
             Ok(_) => Ok((Box::new(DatReader::new(&name, file)?), position)),

@@ -117,6 +117,13 @@ pub enum TraceError {
         /// Description of the expected data.
         expected: String,
     },
+    /// A file without a byte, as a recording leaves it that failed.
+    #[error("{file} is empty: no event was recorded")]
+    #[diagnostic(help("trace-cmd record, perf sched record and `fairground run ... --trace FILE` write traces"))]
+    Empty {
+        /// Name of the file.
+        file: String,
+    },
     /// A file that is compressed as a whole.
     #[error("{file} is compressed by {by}, expected a trace")]
     #[diagnostic(help("unpack it first: `{by} -dk {file}`"))]

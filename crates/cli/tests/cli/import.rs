@@ -245,7 +245,11 @@ fn traces_that_do_not_fit_are_refused() {
         refuses(&format!("import {trace} -o {file} --machine hikey960"), &[message]);
         assert!(!std::path::Path::new(file).exists());
     });
-    with_kernels_trace("", |trace, file| {
-        refuses(&format!("import {trace} -o {file} --machine hikey960"), &["no thread is seen to run or to be woken"]);
-    });
+    let idle = "<idle>-0 [001] 100.000000: cpu_frequency: state=533000 cpu_id=1\n";
+    for (lines, message) in [("", "is empty: no event was recorded"), (idle, "no thread is seen to run or to be woken")]
+    {
+        with_kernels_trace(lines, |trace, file| {
+            refuses(&format!("import {trace} -o {file} --machine hikey960"), &[message]);
+        });
+    }
 }
