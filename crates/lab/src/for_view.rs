@@ -43,17 +43,17 @@ pub fn other_sched<'a>(own: &RunHead, other: &'a RunHead) -> Option<&'a str> {
 pub fn ask<'m>(what_if: &'m WhatIf, head: &RunHead) -> Result<Box<dyn OtherScheduler + 'm>, WhatIfError> {
     let (mut counterfactual, sched, head) = what_if.counterfactual(head)?;
     counterfactual.ask_why(true);
-    Ok(Box::new(Asked { counterfactual, sched, head, cpus: what_if.machine.nr_cpus() }))
+    Ok(Box::new(AskedScheduler { counterfactual, sched, head, cpus: what_if.machine.nr_cpus() }))
 }
 
-struct Asked<'m> {
+struct AskedScheduler<'m> {
     counterfactual: Counterfactual<'m>,
     sched: String,
     head: Head,
     cpus: usize,
 }
 
-impl OtherScheduler for Asked<'_> {
+impl OtherScheduler for AskedScheduler<'_> {
     fn label(&self) -> String {
         self.sched.clone()
     }

@@ -9,14 +9,14 @@ use serde_json::{json, Value};
 const SCHEMA: &str = "fairground-feature-list-1";
 
 /// The features that are on, and those that have one of several values, with their values.
-fn on(sched: &Features) -> Vec<(&'static FeatureInfo, &'static str)> {
+fn active_features(sched: &Features) -> Vec<(&'static FeatureInfo, &'static str)> {
     let all = features().iter().enumerate();
     let is_on = |(id, f): &(usize, &FeatureInfo)| !f.values.is_empty() || sched.on(*id);
     all.filter(is_on).map(|(id, f)| (f, sched.word(id))).collect()
 }
 
 pub fn text(sched: &Features) -> String {
-    let rows = on(sched);
+    let rows = active_features(sched);
     let mut out =
         format!("sched     {sched}\nfeatures  {} of {} are on or have a value\n", rows.len(), features().len());
     if let Some(note) = sched.stands_for_note() {
@@ -38,6 +38,6 @@ pub fn document(sched: &Features) -> Value {
         "schema": SCHEMA,
         "sched": sched.to_string(),
         "notes": sched.stands_for_note().into_iter().collect::<Vec<_>>(),
-        "features": on(sched).into_iter().map(row).collect::<Vec<_>>(),
+        "features": active_features(sched).into_iter().map(row).collect::<Vec<_>>(),
     })
 }
