@@ -5,6 +5,10 @@
 #        guest/record.sh --check BUILD [FOLDER]	plays them again: of the same kernel and program every byte is the
 #						same, of others no stable scenario ends elsewhere
 #        guest/record.sh --verdicts BUILD	the policy as a BPF program: accepted, and the same verdicts
+#        guest/record.sh --live BUILD PROGRAM	plays them with the kernel's own fair class, and with the policy scheduling
+#						the same guest (fair:debian-RELEASE), and says which stable
+#						scenarios end elsewhere. BUILD is of build.sh --live; PROGRAM: BUILD/fairground, which
+#						live.sh builds; FAIRGROUND_QEMU as there
 # BUILD is what guest/build.sh wrote; FOLDER is guest/recorded/RELEASE unless given.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,24 +36,40 @@ if [ "${1:-}" = --verdicts ]; then
 	exit
 fi
 
-check=no
+check=no live=no
 [ "${1:-}" != --check ] || { check=yes; shift; }
-build=${1:?what guest/build.sh wrote}
+[ "${1:-}" != --live ] || { live=yes; shift; }
+build=$(cd "${1:?what guest/build.sh wrote}" && pwd)
 release=$(cat "$build/release")
-folder=${2:-$here/recorded/$release}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for machine in $(guest_machines); do
-	for seed in $seeds; do echo "play $machine $seed $build $work"; done
-done | nice xargs -P "$(nproc)" -L 1 "$here/record.sh"
+# play_all BUILD TO: a file of rows for each guest.
+play_all() {
+	local machine seed
+	for machine in $(guest_machines); do
+		for seed in $seeds; do echo "play $machine $seed $1 $2"; done
+	done | nice xargs -P "$(nproc)" -L 1 "$here/record.sh"
+	for machine in $(guest_machines); do
+		{
+			echo "$columns"
+			for seed in $seeds; do tr -d '\r' <"$2/$machine-$seed.log" | sed -n 's/^@//p'; done
+		} >"$2/$machine.csv"
+	done
+}
 
-for machine in $(guest_machines); do
-	{
-		echo "$columns"
-		for seed in $seeds; do tr -d '\r' <"$work/$machine-$seed.log" | sed -n 's/^@//p'; done
-	} >"$work/$machine.csv"
-done
+# live_build PROGRAM TO: the same guests, in which PROGRAM starts its scheduler before the scenarios are played.
+live_build() {
+	local root=$2/root
+	mkdir -p "$root"/{proc,sys,dev}
+	ln -s "$build"/Image "$build"/*.dtb "$2/"
+	cp "$build/commands" "$root/init"
+	cp "$build/play" "$build/watch.bpf.o" "$build/scenarios" "$root/"
+	cp "$1" "$root/fairground"
+	printf '%s\n' "&/fairground live start --sched fair:debian-$release --hz 250" \
+		"await /sys/kernel/sched_ext/state enabled" /play >"$root/commands"
+	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$2/play.gz"
+}
 
 # The scenarios with the same answer in all seeds, and that answer.
 stable() {
@@ -65,6 +85,24 @@ stable() {
 # The recording and these rows, together: scenarios that are stable in both and end on another CPU.
 others() { join -j 1 <(keyed "$1") <(keyed "$2") | awk '$2 != $3 { gsub("/", " ", $1); print $1 ": " $2 ", now " $3 }'; }
 keyed() { stable "$1" | awk '{ print $1 "/" $2 "/" $3 "/" $4, $5 }' | LC_ALL=C sort; }
+
+if [ $live = yes ]; then
+	program=$(realpath "${2:?the command as a static program for arm64}")
+	mkdir "$work/live-build" "$work/own" "$work/live"
+	live_build "$program" "$work/live-build"
+	play_all "$build" "$work/own"
+	play_all "$work/live-build" "$work/live"
+	for machine in $(guest_machines); do
+		! grep -qa 'kernel ended the scheduler' "$work/live/$machine"-*.log || { echo "guest/record.sh: $machine: the kernel ended the scheduler" >&2; exit 1; }
+		own=$work/own/$machine.csv ours=$work/live/$machine.csv
+		echo "$release, $machine: stable with the kernel's class $(stable "$own" | wc -l), with ours $(stable "$ours" | wc -l), with both" \
+			"$(join -j 1 <(keyed "$own") <(keyed "$ours") | wc -l), of these end elsewhere $(others "$own" "$ours" | grep -c .)"
+		others "$own" "$ours" | sed 's/^/  kind hogs prev waker: /'
+	done
+	exit
+fi
+folder=${2:-$here/recorded/$release}
+play_all "$build" "$work"
 
 # What is emulated, of a recipe.
 emulated() { grep -E '^(Image|play.gz|QEMU|icount) ' "$1"; }
