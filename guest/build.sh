@@ -9,13 +9,14 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
+. "$here/packages.sh"
 live=no x86=no
 [ "${1:-}" != --live ] || { live=yes; shift; }
 [ "${1:-}" != --x86 ] || { x86=yes; shift; }
 tree=$(cd "${1:?a kernel tree}" && pwd)
 mkdir -p "${2:?a folder to build in}"
 out=$(cd "$2" && pwd)
-arch=arm64 image=arch/arm64/boot/Image libraries=$out/arm64/usr/lib/aarch64-linux-gnu
+arch=arm64 image=arch/arm64/boot/Image libraries=$out/arm64/root/usr/lib/aarch64-linux-gnu
 cross="clang-19 --target=aarch64-linux-gnu"
 if [ $x86 = yes ]; then
 	arch=x86_64 image=arch/x86/boot/bzImage libraries=/usr/lib/x86_64-linux-gnu
@@ -75,18 +76,10 @@ kernel() {
 	kbuild kernelrelease >"$out/release"
 }
 
-# Packages of another architecture, unpacked beside everything else.
 foreign_libraries() {
-	local root=$out/arm64 apt
-	[ ! -e "$root/done" ] || return 0
-	mkdir -p "$root"/{state/lists/partial,cache/archives/partial,debs}
-	touch "$root/status"
-	apt="apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State=$root/state
-		-o Dir::State::status=$root/status -o Dir::Cache=$root/cache -o APT::Sandbox::User=root"
-	$apt update
-	(cd "$root/debs" && $apt download libelf-dev zlib1g-dev)
-	for deb in "$root"/debs/*.deb; do dpkg-deb -x "$deb" "$root"; done
-	touch "$root/done"
+	[ ! -e "$out/arm64/done" ] || return 0
+	unpack "$out/arm64" "$(codename)" arm64 libelf-dev zlib1g-dev
+	touch "$out/arm64/done"
 }
 
 # The tree's own libbpf: Debian's is too old for arenas.
@@ -97,7 +90,7 @@ bpf_library() {
 	grep -o '[a-z0-9_]*\.o' "$lib/Build" | sed 's/\.o$//' |
 		xargs -P "$(nproc)" -I{} $cross -O2 -D_LARGEFILE64_SOURCE \
 		-D_FILE_OFFSET_BITS=64 -I"$tree/tools/include" -I"$tree/tools/include/uapi" -I"$lib" \
-		-I"$out/arm64/usr/include" -c "$lib/{}.c" -o "$to/{}.o"
+		-I"$out/arm64/root/usr/include" -c "$lib/{}.c" -o "$to/{}.o"
 	cp "$lib"/*.h "$to/include/bpf/"
 	python3 -B "$tree/scripts/bpf_doc.py" --header --file "$tree/include/uapi/linux/bpf.h" \
 		>"$to/include/bpf/bpf_helper_defs.h"

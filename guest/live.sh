@@ -29,10 +29,10 @@ cross_build() {
 	chmod +x "$tools/cc"
 	rustup target add $target >/dev/null 2>&1 || { echo "live.sh: rustup has no $target"; exit 77; }
 	(cd "$tree" && env CC_aarch64_unknown_linux_gnu="$tools/cc" AR_aarch64_unknown_linux_gnu=llvm-ar-19 \
-		CFLAGS_aarch64_unknown_linux_gnu="-I$build/arm64/usr/include -Wno-unused-command-line-argument" \
+		CFLAGS_aarch64_unknown_linux_gnu="-I$build/arm64/root/usr/include -Wno-unused-command-line-argument" \
 		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER="$tools/cc" \
-		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C link-arg=-L$build/arm64/usr/lib/aarch64-linux-gnu" \
-		LIBBPF_SYS_LIBRARY_PATH="$build/arm64/usr/lib/aarch64-linux-gnu" \
+		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C link-arg=-L$build/arm64/root/usr/lib/aarch64-linux-gnu" \
+		LIBBPF_SYS_LIBRARY_PATH="$build/arm64/root/usr/lib/aarch64-linux-gnu" \
 		cargo build --quiet --config profile.dev.debug=0 --target $target -p fairground-cli --features live-static)
 	llvm-strip-19 -o "$build/fairground" "${CARGO_TARGET_DIR:-$tree/target}/$target/debug/fairground"
 }
@@ -65,6 +65,7 @@ commands() {
 	write /sys/devices/system/cpu/cpu7/online 1
 	await $starts 3
 	await $state enabled
+	/fairground live status
 	/fairground play sched-pipe:loops=200 --rounds 1
 	stop 2
 	await $state disabled
