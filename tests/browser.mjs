@@ -37,41 +37,40 @@ export const KEYS = { backspace: "\uE003", tab: "\uE004", enter: "\uE007", escap
 export class Browser {
 	/** Starts both programs, and ends them when `use` has ended. Size in px; `dark`: as a reader who prefers dark pages; `mobile`: as a phone. */
 	static async during(options, use) {
-		const browser = await Browser.begin(options);
+		const browser = new Browser();
 		try {
+			await browser.begin(options);
 			return await use(browser);
 		} finally {
 			await browser.end();
 		}
 	}
 
-	static async begin({ width = 1200, height = 1000, dark = false, mobile = false }) {
-		const browser = new Browser();
-		browser.profile = mkdtempSync(join(tmpdir(), "browser-"));
-		browser.driver = spawn("chromedriver", ["--port=0", "--log-level=SEVERE"], { stdio: ["ignore", "pipe", "inherit"] });
-		drivers.add(browser.driver);
-		browser.address = await new Promise((done, fail) => {
+	async begin({ width = 1200, height = 1000, dark = false, mobile = false }) {
+		this.profile = mkdtempSync(join(tmpdir(), "browser-"));
+		this.driver = spawn("chromedriver", ["--port=0", "--log-level=SEVERE"], { stdio: ["ignore", "pipe", "inherit"] });
+		drivers.add(this.driver);
+		this.address = await new Promise((done, fail) => {
 			let said = "";
-			browser.driver.on("error", fail);
-			browser.driver.on("exit", () => fail(new Error("chromedriver has ended: " + said)));
-			browser.driver.stdout.on("data", (text) => {
+			this.driver.on("error", fail);
+			this.driver.on("exit", () => fail(new Error("chromedriver has ended: " + said)));
+			this.driver.stdout.on("data", (text) => {
 				said += text;
 				const port = said.match(/successfully on port (\d+)\D/);
 				if (port) done(`http://127.0.0.1:${port[1]}`);
 			});
 		});
-		const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", `--user-data-dir=${browser.profile}`];
+		const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", `--user-data-dir=${this.profile}`];
 		const alwaysMatch = {
 			browserName: "chrome",
 			"goog:chromeOptions": { args },
 			"goog:loggingPrefs": { browser: "ALL", performance: "ALL" },
 			timeouts: { script: 600000, pageLoad: 300000 },
 		};
-		const { sessionId } = await browser.send("POST", "/session", { capabilities: { alwaysMatch } });
-		browser.session = `/session/${sessionId}`;
-		await browser.cdp("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: mobile ? 2 : 1, mobile });
-		await browser.cdp("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
-		return browser;
+		const { sessionId } = await this.send("POST", "/session", { capabilities: { alwaysMatch } });
+		this.session = `/session/${sessionId}`;
+		await this.cdp("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: mobile ? 2 : 1, mobile });
+		await this.cdp("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
 	}
 
 	async send(method, path, body) {

@@ -13,6 +13,9 @@ const [folder, ...wanted] = words;
 const lines = readFileSync("tests/hashes/fair.tsv", "utf8").split("\n");
 const rows = lines.filter((line) => line && !line.startsWith("#")).map((line) => line.split("\t"));
 
+const unknown = wanted.filter((row) => !(row > 0 && row <= rows.length));
+if (unknown.length) throw new Error(`no row ${unknown.join(", ")}; there are ${rows.length}`);
+
 /** The settings of an input, from the options of `fairground run`. */
 function settings(options) {
 	const found = [];

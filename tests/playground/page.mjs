@@ -142,12 +142,12 @@ const FOLLOW = `
 	const follow = (hash) => new Promise((go, fail) => {
 		const before = location.hash;
 		addEventListener("hashchange", () => setTimeout(go), { once: true });
-		setTimeout(fail, 20000, new Error("not followed: " + hash));
+		setTimeout(fail, ${LONG * 1000}, new Error("not followed: " + hash));
 		location.hash = hash;
 		if (location.hash === before) go();
 	});
 	const settled = async () => {
-		for (const end = Date.now() + 20000; Date.now() < end; await pause(5)) {
+		for (const end = Date.now() + ${LONG * 1000}; Date.now() < end; await pause(5)) {
 			if (at("error").textContent) return at("error").textContent;
 			if (location.hash.length < 2) return "empty";
 			if (document.body.dataset.state === "done" && /done$/.test(at("status").textContent)) return "done";
@@ -339,6 +339,8 @@ async function disk(browser, site) {
 const all = {
 	tour: [tour], links: [shared], stop: [stopped], edit: [edited, { dark: true }], keyboard: [keyboard, { width: 390, height: 844, mobile: true }], disk: [disk],
 };
+const unknown = parts.filter((part) => !(part in all));
+if (unknown.length) throw new Error(`no part ${unknown.join(", ")}; there are ${Object.keys(all).join(", ")}`);
 const site = await serve(folder);
 try {
 	for (const [name, [part, options = {}]] of Object.entries(all)) {
