@@ -30,8 +30,8 @@ guest_qemu() {
 	for ((first = node; node < cpus && first < cpus; first += node)); do
 		numa+=(-numa "dist,src=0,dst=$((first / node)),val=20")
 	done
-	# Three hours: a guest that hangs is to end.
-	timeout -k 5 10800 "${FAIRGROUND_QEMU:-qemu-system-aarch64}" -cpu cortex-a76 -smp "$cpus" -m "$memory" "${numa[@]}" -nodefaults -no-reboot -nographic \
+	# Three hours: a guest that hangs is to end. In the foreground, where Ctrl-C ends it as well.
+	timeout --foreground -k 5 10800 "${FAIRGROUND_QEMU:-qemu-system-aarch64}" -cpu cortex-a76 -smp "$cpus" -m "$memory" "${numa[@]}" -nodefaults -no-reboot -nographic \
 		-serial stdio -monitor none "$@" </dev/null
 }
 

@@ -117,7 +117,7 @@ boot() {
 		guest_boot symmetric "$build" soak "rdinit=/bin/sh -- /init"
 		return
 	fi
-	timeout -k 5 $((minutes * 60 + (starts + kills) * 60 + 600)) qemu-system-x86_64 -M pc -accel "${FAIRGROUND_ACCEL:-tcg,thread=multi}" \
+	timeout --foreground -k 5 $((minutes * 60 + (starts + kills) * 60 + 600)) qemu-system-x86_64 -M pc -accel "${FAIRGROUND_ACCEL:-tcg,thread=multi}" \
 		-cpu max,-arch-capabilities -smp 4 -m 2048 -nodefaults -no-reboot -nographic -serial stdio -monitor none \
 		-kernel "$build/Image" -initrd "$build/soak.gz" -append "console=ttyS0 quiet panic=-1 rdinit=/bin/sh -- /init" </dev/null
 }
