@@ -142,6 +142,13 @@ class Inputs:
     def run(self, spec: str) -> Outcome: ...
 
 @final
+class Columns:
+    """Columns by content: JSON of machine, workload, scheduler and settings, and the name of a kernel's library."""
+
+    def __new__(cls, columns: dict[str, tuple[str, str | None]], libraries: dict[str, bytes]) -> Columns: ...
+    def run(self, column: str, seed: int, key: str) -> Outcome: ...
+
+@final
 class RunKeys:
     """The keys of the runs of a sweep, at positions from 0; 32 hex digits each."""
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from cluster import Cluster
+from fairground.sweeps import Store
 from fairground.sweeps.errors import SweepError
 from fairground.sweeps.experiment import Experiment
 from fairground.sweeps.farm import Farm, FarmError, FarmWarning
@@ -30,6 +31,15 @@ from fairground.sweeps.sweep import look, sweep
 from sweeping import bytes_of
 
 KILLS = int(os.environ.get("FAIRGROUND_FARM_KILLS", "3"))
+
+
+MATRIX = """
+seeds = 8
+draws = 3
+[[block]]
+machines = ["hikey960", "kunpeng920@node0"]
+workloads = ["sched-pipe:loops=50", "load.json"]
+"""
 
 
 def experiment(runs, loops=100):
@@ -105,6 +115,32 @@ def test_what_a_file_says_travels_by_content(shared, tmp_path):
     swept = sweep(by_file, tmp_path / "file", client=shared.address)
     assert len(swept.table) == 8
     assert swept.table["hash"] == sweep(experiment(8), tmp_path / "preset").table["hash"]
+
+
+def test_a_review_on_a_farm_has_the_answer_of_one_process(shared, tmp_path, command):
+    """Drawn machines, bound CPUs and programs in files travel by content. Nothing of the matrix is left to be run here."""
+    (tmp_path / "matrix.toml").write_text(MATRIX)
+    (tmp_path / "load.json").write_text('{"tasks": {"t": {"instance": 3, "loop": 20, "run": 300, "sleep": 500}}}')
+    line = [command, "review", "--features", "fair:v5.9+wa-prev-idle+asym-prev-first", "--matrix", "matrix.toml"]
+
+    def review(store, *words):
+        done = subprocess.run(
+            [*line, "--store", store, *words],
+            cwd=tmp_path,
+            env={**os.environ, "FAIRGROUND_PYTHON": sys.executable},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
+        # Behind it stands the command line.
+        return done.stdout.rsplit("--features", 1)[0]
+
+    alone = review("alone")
+    assert review("farm", "--dask", shared.address) == alone
+    with Store(tmp_path / "alone") as here, Store(tmp_path / "farm") as there:
+        assert len(here) == len(there) > 16
 
 
 def test_a_client_that_was_given_stays_open_and_its_cluster_clean(shared):

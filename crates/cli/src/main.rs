@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod project;
 mod provenance;
+mod python;
 mod renamed;
 mod restore;
 mod run_options;

@@ -53,7 +53,7 @@ mod _fairground {
     #[pymodule_export]
     use super::run::{run, Run};
     #[pymodule_export]
-    use super::runs::{code, pack_outcomes, unpack_outcomes, Inputs, Outcome, RunKeys};
+    use super::runs::{code, pack_outcomes, unpack_outcomes, Columns, Inputs, Outcome, RunKeys};
     #[pymodule_export]
     use super::store::{Results, Store};
     #[pymodule_export]

@@ -1,12 +1,15 @@
 //! Runs of sweeps: plain data in, keys and outcomes out.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fairground_run::experiment::RunError;
-use fairground_run::key::{Key, CODE};
-use fairground_run::run_spec::{self, KernelInput, Resolver, RunSpec};
+use fairground_run::column_spec::ColumnSpec;
+use fairground_run::executor::record;
+use fairground_run::experiment::{Experiment, RunError};
+use fairground_run::key::{ColumnKey, Key, CODE};
+use fairground_run::run_spec::{self, file_in_memory, KernelInput, Resolver, RunSpec};
 use fairground_run::store::{pack, unpack, Record};
+use fairground_run::worker::Workers;
 use pyo3::exceptions::{PyChildProcessError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
@@ -75,6 +78,58 @@ impl Inputs {
             Err(RunError::Lost(message)) => Err(PyChildProcessError::new_err(message)),
             Err(error) => Ok(Outcome::without_result(spec.to_string(), error.to_string())),
         }
+    }
+}
+
+/// Columns by content: JSON of machine, workload, scheduler and settings, with the name of a kernel's library, and such libraries.
+#[pyclass(frozen, module = "fairground._fairground")]
+pub struct Columns {
+    columns: BTreeMap<String, (String, Option<String>)>,
+    libraries: BTreeMap<String, Vec<u8>>,
+    /// What has been made of them.
+    made: Mutex<BTreeMap<String, Arc<Experiment>>>,
+}
+
+#[pymethods]
+impl Columns {
+    #[new]
+    fn new(columns: BTreeMap<String, (String, Option<String>)>, libraries: BTreeMap<String, Vec<u8>>) -> Columns {
+        Columns { columns, libraries, made: Mutex::default() }
+    }
+
+    /// Makes a run of a column. `InputError`: its key would not be `key` here. `ChildProcessError`: its process was lost, or could not
+    /// be started, which says nothing of the run.
+    fn run(&self, py: Python<'_>, column: &str, seed: u64, key: &str) -> PyResult<Outcome> {
+        let experiment = self.experiment(column, &workers(py)?).map_err(refused)?;
+        let here = ColumnKey::of(&experiment, 0).map_err(|e| refused(e.to_string()))?.with(seed);
+        if here != parsed(key)? {
+            return Err(refused(format!(
+                "{} is another run here: its key is {here} and not {key}",
+                experiment.scheds[0]
+            )));
+        }
+        match beside(py, |stop| record(&experiment, 0, seed, &stop))? {
+            Ok(record) => Ok(Outcome { record, is_result: true }),
+            Err(RunError::Lost(message)) => Err(PyChildProcessError::new_err(message)),
+            Err(error) => Ok(Outcome::without_result(String::new(), error.to_string())),
+        }
+    }
+}
+
+impl Columns {
+    fn experiment(&self, name: &str, workers: &Workers) -> Result<Arc<Experiment>, String> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(experiment) = made.get(name) {
+            return Ok(Arc::clone(experiment));
+        }
+        let (text, library) = self.columns.get(name).ok_or_else(|| format!("there is no column {name}"))?;
+        let spec: ColumnSpec = serde_json::from_str(text).map_err(|e| format!("no column: {e}"))?;
+        let library = library.as_ref().map(|library| {
+            let content = self.libraries.get(library).ok_or_else(|| format!("there is no library {library}"))?;
+            file_in_memory(content).map_err(|e| format!("{}: cannot load the kernel's library: {e}", spec.sched))
+        });
+        let experiment = spec.experiment(library.transpose()?, workers.clone()).map_err(|e| e.to_string())?;
+        Ok(Arc::clone(made.entry(name.to_owned()).or_insert(Arc::new(experiment))))
     }
 }
 

@@ -229,7 +229,8 @@ mod tests {
     fn traces_are_written_whole_or_not_at_all_and_decisions_stay() {
         let stages = Stages::of_features("fair:v5.9+asym-prev-first").unwrap();
         let stop = Stop::default();
-        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let means =
+            Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
         let cell = Cell {
             machine: "hikey960".into(),
             workload: "sched-pipe:loops=20".into(),

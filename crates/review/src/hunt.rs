@@ -626,7 +626,8 @@ mod tests {
     #[test]
     fn a_hunt_ends_when_no_search_meets_anything_new() {
         let stop = Stop::default();
-        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let means =
+            Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
         let hackbench = Kind::Builtin(FAMILIES.iter().position(|family| family.name == "hackbench").unwrap());
         let point = |groups: u32| Point { values: vec![groups.into()], ..Point::at("rpi5", 0, hackbench, &[0.0]) };
         // Two of its points are new.
@@ -646,7 +647,8 @@ mod tests {
     fn a_change_is_found_confirmed_shrunk_and_repeated_by_its_files() {
         let stages = Stages::of_features("fair:v5.9+wa-prev-idle+asym-prev-first").unwrap();
         let stop = Stop::default();
-        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let means =
+            Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
         let scheds = [stages.stages[0].sched.clone(), stages.stages[2].sched.clone()];
         let ground = Ground::new(scheds, &means).unwrap();
         let mut fields = fields(&ground, &["hikey960"]).unwrap();

@@ -17,6 +17,7 @@ use fairground_lab::stats::{judge, Change, Sampling, Terms, Verdict};
 use fairground_run::batch::{BatchError, RunReport};
 use fairground_run::executor::{Asked, Executor, Outcomes, ProgressListener};
 use fairground_run::experiment::{Experiment, Stop};
+use fairground_run::farm::{Farm, FarmError};
 use fairground_run::metrics::{main_metric, usual, Metric};
 use fairground_run::run_config::RunConfig;
 use fairground_run::store::Store;
@@ -39,6 +40,8 @@ pub struct Means<'a> {
     pub progress: ProgressListener<'a>,
     /// Workers for runs of kernels.
     pub workers: Workers,
+    /// Makes runs elsewhere, and puts them into the store; `None`: all are made here.
+    pub farm: Option<&'a Farm>,
 }
 
 /// Why there is no review.
@@ -70,6 +73,10 @@ pub enum ReviewError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Batch(#[from] BatchError),
+    /// The runs could not be made elsewhere.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Farm(#[from] FarmError),
 }
 
 /// A cell of the matrix with its schedulers.
@@ -356,6 +363,12 @@ fn add_runs(
 }
 
 fn carry_out(executor: Executor, means: &Means) -> Result<Outcomes, ReviewError> {
+    if let Some((farm, store)) = means.farm.zip(means.store) {
+        match farm.make(&executor, store, means.stop, means.progress) {
+            Err(FarmError::Stopped) => return Err(BatchError::Stopped.into()),
+            made => made?,
+        }
+    }
     Ok(executor.carry_out(means.store, means.jobs, means.stop, means.progress)?)
 }
 
@@ -561,7 +574,7 @@ mod tests {
         stop: &Stop,
     ) -> Result<Measurements, ReviewError> {
         let stages = Stages::of_features(features).unwrap();
-        let means = Means { jobs: 2, store, stop, progress, workers: Workers::default() };
+        let means = Means { jobs: 2, store, stop, progress, workers: Workers::default(), farm: None };
         measure(&stages, &matrix("sched-pipe:loops=100"), None, &means)
     }
 
@@ -586,7 +599,8 @@ mod tests {
     fn shares_are_judged_on_the_terms_of_their_row() {
         let stages = Stages::of_features("fair:v5.9+asym-prev-first").unwrap();
         let stop = Stop::default();
-        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let means =
+            Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
         for until in [None, Some(Until::new(5.0, 16).unwrap())] {
             let found = measure(&stages, &matrix("sched-pipe:loops=100"), until.as_ref(), &means).unwrap();
             let judged = found.cells[0].rows.iter().find(|judged| !judged.shares.is_empty()).unwrap();
@@ -601,7 +615,8 @@ mod tests {
         let mut stages = Stages::of_features("fair:v5.9+asym-prev-first+lb-p06").unwrap();
         stages.stages.iter_mut().zip(schedulers).for_each(|(stage, sched)| stage.sched = sched.into());
         let stop = Stop::default();
-        let means = Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let means =
+            Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
         let found = measure(&stages, &matrix("sched-pipe:loops=100"), None, &means).unwrap();
         let cell = &found.cells[0];
         assert!(cell.identical && [1, 2].iter().all(|stage| cell.reaches(*stage) == Some(true)));
@@ -636,7 +651,8 @@ mod tests {
     fn where_the_series_fails_the_last_stage_that_runs_takes_its_place() {
         let stages = Stages::of_features("fair:v5.9+wa-prev-idle+lb-p06+asym-prev-first").unwrap();
         let stop = Stop::default();
-        let means = Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let means =
+            Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
         let matrix = matrix("sched-pipe:loops=100");
         let mut ready = ready(&stages, &matrix, &means.workers).unwrap().remove(0);
         let mut executor = Executor::default();
@@ -691,7 +707,8 @@ mod tests {
     fn a_cell_that_cannot_be_run_is_named() {
         let stages = Stages::of_features("fair:v5.9+asym-prev-first").unwrap();
         let stop = Stop::default();
-        let means = Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default() };
+        let means =
+            Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
         let mut matrix = matrix("sched-pipe:loops=100");
         matrix.cells[1].metrics = Some(vec!["op_per_sec".into()]);
         let error = measure(&stages, &matrix, None, &means).err().unwrap();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::batch::{self, BatchError, Plan, Results, RunReport, Runner};
 use crate::experiment::{Attendance, Experiment, Outputs, RunError, SharedTime, Stop};
 use crate::key::{ColumnKey, Key};
-use crate::store::{Lookup, Record, Store};
+use crate::store::{Lookup, Record, Store, StoreError};
 
 /// Results of a column of runs, by seed.
 pub type Runs = Vec<Result<RunReport, String>>;
@@ -36,6 +36,16 @@ pub struct Asked(usize);
 pub struct Executor {
     columns: Vec<Column>,
     known: BTreeMap<(ColumnKey, Vec<u64>), Asked>,
+}
+
+/// Runs of a column of an executor that a store lacks.
+pub struct MissingRuns<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// The scheduler's place in it.
+    pub sched: usize,
+    /// Keys and seeds, each key once.
+    pub runs: Vec<(Key, u64)>,
 }
 
 /// What the executor reports while it runs.
@@ -133,6 +143,25 @@ impl Executor {
         new
     }
 
+    /// The runs that are not in `store`, by column; each once. Without those whose kernel cannot be read, which fail when they are made.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn missing(&self, store: &Store) -> Result<Vec<MissingRuns<'_>>, StoreError> {
+        let mut seen = BTreeSet::new();
+        let mut missing = Vec::new();
+        for column in &self.columns {
+            let Some(key) = column.key else { continue };
+            let keys: Vec<Key> = column.seeds.iter().map(|seed| key.with(*seed)).collect();
+            let places = store.missing(&keys)?.into_iter().filter(|at| seen.insert(keys[*at]));
+            let runs: Vec<(Key, u64)> = places.map(|at| (keys[at], column.seeds[at])).collect();
+            if !runs.is_empty() {
+                missing.push(MissingRuns { experiment: &column.experiment, sched: column.sched, runs });
+            }
+        }
+        Ok(missing)
+    }
+
     /// Runs every scheduler of every experiment with every seed of a plan; results that are in the store are read from
     /// it. Each scheduler is one column, those of the first experiment first. `plan.scheds` is the number of columns.
     /// If the plan checks determinism, every run is made twice, and the store is not used.
@@ -211,6 +240,26 @@ impl Runner for Columns {
         let (experiment, sched) = &self.0[sched];
         experiment.run(*sched, seed)
     }
+}
+
+/// Makes a run, for a store. If it fails, the record holds the error message.
+///
+/// # Errors
+/// A failure that is not a result: a limit ended the run, or the run was lost.
+pub fn record(experiment: &Experiment, sched: usize, seed: u64, stop: &Stop) -> Result<Record, RunError> {
+    let begun = Instant::now();
+    let outcome = match batch::contained(|| experiment.until(stop, sched, seed)) {
+        Ok(Err(error)) if !error.is_result() => return Err(error),
+        Ok(outcome) => outcome.map_err(|error| error.to_string()),
+        Err(panicked) => Err(panicked),
+    };
+    Ok(Record { what: in_words(experiment, sched, seed), wall_ns: begun.elapsed().as_nanos() as u64, outcome })
+}
+
+/// A run for the user.
+fn in_words(experiment: &Experiment, sched: usize, seed: u64) -> String {
+    let Experiment { machine, workload, scheds, .. } = experiment;
+    format!("{} {} {} seed {seed}", machine.name, workload.name, scheds[sched])
 }
 
 /// A run: its column, and the place of its seed in that column.
@@ -348,8 +397,7 @@ impl<'a> Work<'a> {
         let column = &self.columns[c];
         let seed = column.seeds[s];
         if let Some((store, key)) = self.store.zip(column.key).filter(|_| recordable) {
-            let Experiment { machine, workload, scheds, .. } = &*column.experiment;
-            let what = format!("{} {} {} seed {seed}", machine.name, workload.name, scheds[column.sched]);
+            let what = in_words(&column.experiment, column.sched, seed);
             let record = Record { what, wall_ns: took.as_nanos() as u64, outcome: outcome.clone() };
             if let Err(e) = store.put(key.with(seed), &record) {
                 (self.report)(Progress::Trouble(format!("cannot keep the result of {}: {e}", record.what)));

@@ -9,6 +9,7 @@
 //! | [`content`] | machines and workloads whose files are given by content |
 //! | [`batch`] | every scheduler with every seed, in parallel |
 //! | [`executor`] | many batches as one: reads results from the store, runs the rest |
+//! | [`column_spec`], [`farm`] | runs as content; runs on other computers, whose results come back to the store |
 //! | [`key`], [`store`] | hash of everything that determines a run; results of runs on disk |
 //! | [`metrics`] | the figures of a run |
 //! | [`placements`], [`speed`] | the placements of a run; its host time |
@@ -17,7 +18,7 @@
 //! | [`sweep_file`] | experiment files: axes over machines, workloads, schedulers, features and figures |
 //!
 //! Built for a system that is no Unix (WebAssembly), the crate makes runs of our own scheduler in its own process: it has no
-//! workers, no kernels, and no store, executor, run specs or sweep files, which need files and threads.
+//! workers, no kernels, and no store, executor, farm, run specs or sweep files, which need files and threads.
 //!
 //! This crate makes runs and stores their results. The crate `fairground-lab` evaluates them (comparisons, published
 //! rows, explanations); this crate does not depend on it.
@@ -34,10 +35,14 @@
 //! ```
 
 pub mod batch;
+#[cfg(unix)]
+pub mod column_spec;
 pub mod content;
 #[cfg(unix)]
 pub mod executor;
 pub mod experiment;
+#[cfg(unix)]
+pub mod farm;
 pub mod instrumented;
 pub mod kernel_compat;
 pub mod key;

@@ -27,7 +27,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 pub use self::inputs::{Inputs, KernelInput, Resolver};
-use crate::batch;
+use crate::executor;
 use crate::experiment::{RunError, Stop};
 use crate::key::{ColumnKey, Key};
 use crate::run_config::{endless_refused, ExperimentAndNotes, ExperimentError, InvalidSetting, RunConfig};
@@ -195,11 +195,7 @@ impl RunSpec {
         let outcome = match self.experiment(resolver) {
             Ok((mut experiment, _)) => {
                 experiment.workers = workers;
-                match batch::contained(|| experiment.until(stop, 0, self.seed)) {
-                    Ok(Err(error)) if !error.is_result() => return Err(error),
-                    Ok(outcome) => outcome.map_err(|error| error.to_string()),
-                    Err(panicked) => Err(panicked),
-                }
+                executor::record(&experiment, 0, self.seed, stop)?.outcome
             }
             Err(error) if error.is_result() => Err(error.to_string().trim_end().to_owned()),
             Err(error) => return Err(RunError::Lost(error.to_string())),
@@ -235,7 +231,10 @@ fn kernel(text: &str, input: &KernelInput) -> Result<SchedSpec, RunSpecError> {
 }
 
 /// A file in memory with this content.
-fn file_in_memory(library: &[u8]) -> io::Result<File> {
+///
+/// # Errors
+/// If the system has no memory for it.
+pub fn file_in_memory(library: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("fairground-kernel", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(library)?;
     Ok(file)

@@ -42,10 +42,10 @@ fn make(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>, String>
     if what == "loop in boot" {
         spin();
     }
-    let features: Features = Features::parse(&job.sched).map_err(|e| e.to_string())?;
+    let features: Features = Features::parse(&job.column.sched).map_err(|e| e.to_string())?;
     let fair = sched_spec::fair(&features, machine).map_err(|e| e.to_string())?;
     // Only where it would begin: seeds tell the runs of an experiment apart.
-    let acts = what != "loop with seed 2" || job.config.seed == 2;
+    let acts = what != "loop with seed 2" || job.column.config.seed == 2;
     Ok(Box::new(Instrumented::new(fair, Mischief { what, wakeups: if acts { 0 } else { 1 << 32 } })))
 }
 

@@ -28,16 +28,16 @@ FAILURES_SHOWN = 10
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, by default those of the command line. Returns the exit code."""
     options = _parser().parse_args(words)
-    warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}", sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}", sys.stderr)
     if options.allow_library:
         allow_library()
     try:
         _check(options)
         return _end(options, _swept(options))
     except (InputError, StoreRefused) as error:
-        return _complain(error, 2)
+        return complain(error, 2)
     except (SweepError, OSError, ImportError) as error:
-        return _complain(error, 1)
+        return complain(error, 1)
     except KeyboardInterrupt:
         print("stopped; finished runs are kept; the same command continues from there", file=sys.stderr)
         return 130
@@ -116,21 +116,22 @@ def _end(options: argparse.Namespace, swept: Sweep) -> int:
     counts = [f"{len(swept.table)} of {swept.experiment.size} runs"]
     counts += [f"{len(swept.failures)} failed"] if len(swept.failures) else []
     counts += [f"{swept.left} left"] if swept.left else []
-    _say(f"{swept.experiment.name}: {', '.join(counts)}", sys.stdout)
+    say(f"{swept.experiment.name}: {', '.join(counts)}", sys.stdout)
     for run in swept.failures.slice(0, FAILURES_SHOWN).to_pylist():
         message = run.pop("message")
-        _say(f"run failed: {', '.join(f'{name} {value}' for name, value in run.items())}: {message}", sys.stderr)
+        say(f"run failed: {', '.join(f'{name} {value}' for name, value in run.items())}: {message}", sys.stderr)
     if len(swept.failures) > FAILURES_SHOWN:
         print(f"and {len(swept.failures) - FAILURES_SHOWN} more", file=sys.stderr)
     return 1 if len(swept.failures) else 0
 
 
-def _say(text: str, file: TextIO) -> None:
+def say(text: str, file: TextIO) -> None:
     """Print text that may contain control characters from inputs."""
     print(printable(text), file=file)
 
 
-def _complain(error: BaseException, code: int) -> int:
+def complain(error: BaseException, code: int) -> int:
+    """Print an error as the command does. Returns `code`."""
     text = str(error).rstrip()
-    _say(text if text.startswith("  x ") else f"  x {text}", sys.stderr)
+    say(text if text.startswith("  x ") else f"  x {text}", sys.stderr)
     return code

@@ -6,12 +6,33 @@ stores each when it ends. An :class:`Executor` makes them elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Generator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .._fairground import Outcome
     from .spec import Inputs, RunSpec
+
+
+class Run(Protocol):
+    """A run as data."""
+
+    def to_json(self) -> str:
+        """The run on one line."""
+        ...
+
+
+class RunInputs(Protocol):
+    """What runs need beside what they say themselves."""
+
+    @property
+    def digests(self) -> Mapping[str, Any]:
+        """Hashes of all content, as JSON."""
+        ...
+
+    def run(self, key: str, text: str) -> Outcome:
+        """Make the run that :meth:`Run.to_json` gave as `text`."""
+        ...
 
 
 class Executor(Protocol):

@@ -66,9 +66,9 @@ class Inputs:
         """SHA-256 of each content, 64 hex digits, by kind (``machines``, ``workloads``, ``kernels``) and name."""
         built = {name: CANONICAL.encode(kernel.built_with).encode() for name, kernel in self.kernels.items()}
         return {
-            "machines": {name: _sha256(text.encode()) for name, text in self.machines.items()},
-            "workloads": {name: _sha256(content) for name, content in self.workloads.items()},
-            "kernels": {name: _sha256(built[name] + b"\0" + self.kernels[name].library) for name in self.kernels},
+            "machines": {name: sha256(text.encode()) for name, text in self.machines.items()},
+            "workloads": {name: sha256(content) for name, content in self.workloads.items()},
+            "kernels": {name: sha256(built[name] + b"\0" + self.kernels[name].library) for name in self.kernels},
         }
 
     @cached_property
@@ -76,6 +76,10 @@ class Inputs:
         """The inputs as an object of the compiled half, which caches what it looks up in them."""
         kernels = {name: (kernel.library, kernel.built_with) for name, kernel in self.kernels.items()}
         return _fairground.Inputs(dict(self.machines), dict(self.workloads), kernels)
+
+    def run(self, key: str, text: str) -> Outcome:
+        """Make a run, the JSON of a :class:`RunSpec`; `key` is its key."""
+        return RunSpec.from_json(text).run(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"machines": self.machines, "workloads": self.workloads, "kernels": self.kernels}
@@ -163,5 +167,6 @@ class RunSpec:
 CODE: str = _fairground.code()
 
 
-def _sha256(content: bytes) -> str:
+def sha256(content: bytes) -> str:
+    """SHA-256 of a content, 64 hex digits."""
     return hashlib.sha256(content).hexdigest()

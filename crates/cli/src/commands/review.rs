@@ -28,6 +28,7 @@ use crate::error::{run_failed, End, Failure};
 use crate::output::{complain, stop_on_signals, OutputFile};
 use crate::progress::Steps;
 use crate::provenance::made_by;
+use crate::python;
 use crate::run_options::Jobs;
 use crate::seeds::Seeds;
 use crate::store::{Runs, StoreOptions};
@@ -121,6 +122,9 @@ pub struct Review {
     /// Exit with 3 if a row is worse
     #[arg(long)]
     fail_if_worse: bool,
+    /// Make the runs of the matrix on the workers of this Dask scheduler; their results come into the store (docs/farm.md)
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["hunt", "no_store"])]
+    dask: Option<String>,
     #[command(flatten)]
     jobs: Jobs,
     #[command(flatten)]
@@ -153,7 +157,8 @@ impl Review {
         let store = self.store.open()?;
         let (runs, stop) = (Runs::new(), stop_on_signals());
         let progress = |progress| runs.tell(progress);
-        let means = means(&self.jobs, store.as_ref(), &stop, &progress, &self.workers);
+        let farm = self.dask.as_deref().map(python::farm);
+        let means = Means { farm: farm.as_ref(), ..means(&self.jobs, store.as_ref(), &stop, &progress, &self.workers) };
         if let Some(time) = self.hunt {
             return self.hunted(&stages, &matrix, time, &means, output);
         }
@@ -245,7 +250,7 @@ fn parse_minutes(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected 0.1 to 100000 minutes".into())
 }
 
-/// How runs are made.
+/// How runs are made here.
 pub fn means<'a>(
     jobs: &Jobs,
     store: Option<&'a Store>,
@@ -253,7 +258,7 @@ pub fn means<'a>(
     progress: ProgressListener<'a>,
     workers: &WorkerOptions,
 ) -> Means<'a> {
-    Means { jobs: jobs.count(), store, stop, progress, workers: workers.workers() }
+    Means { jobs: jobs.count(), store, stop, progress, workers: workers.workers(), farm: None }
 }
 
 fn is_stopped(stop: &Stop) -> bool {

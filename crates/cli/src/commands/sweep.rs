@@ -5,21 +5,14 @@ mod grid;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::num::NonZeroUsize;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
 
 use clap::Args;
-use fairground_run::key::CODE;
 use fairground_run::sweep_file::{Design, SweepFile};
-use miette::Diagnostic;
-use thiserror::Error;
 
 use crate::error::{End, Failure};
 use crate::output::print;
-
-/// What the interpreter runs first. It reports a missing package, or one that was built from other sources.
-const START: &str = include_str!("sweep/start.py");
+use crate::python;
 
 /// Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.
 ///
@@ -60,28 +53,6 @@ pub struct Sweep {
     report: Option<PathBuf>,
 }
 
-/// The interpreter cannot be started.
-#[derive(Debug, Error, Diagnostic)]
-#[error("cannot start {python}: {cause}")]
-#[diagnostic(help("sweeps take Python 3.10 or later; $FAIRGROUND_PYTHON names the interpreter"))]
-struct NoPython {
-    python: String,
-    cause: std::io::Error,
-}
-
-/// The interpreter: what $FAIRGROUND_PYTHON names, that of the virtual environment that this command is installed in, or
-/// python3.
-fn interpreter() -> OsString {
-    let of_environment = || {
-        let directory = std::env::current_exe().ok()?.parent()?.to_owned();
-        let python = directory.join("python3");
-        let is_environment = directory.with_file_name("pyvenv.cfg").is_file() && python.is_file();
-        is_environment.then(|| python.into_os_string())
-    };
-    let named = std::env::var_os("FAIRGROUND_PYTHON").filter(|name| !name.is_empty());
-    named.or_else(of_environment).unwrap_or_else(|| "python3".into())
-}
-
 impl Sweep {
     pub fn run(self) -> Result<End, Failure> {
         let sweep = SweepFile::load(&self.file)?;
@@ -92,17 +63,8 @@ impl Sweep {
         let is_pythons = self.dask.is_some() || self.output.is_some() || self.report.is_some();
         match sweep.design {
             Design::Grid if !is_pythons => self.grid(sweep),
-            _ => self.in_python(),
+            _ => Err(python::sweep(self.words()).into()),
         }
-    }
-
-    /// Replaces this process by the interpreter. Returns only if that fails.
-    fn in_python(self) -> Result<End, Failure> {
-        let python = interpreter();
-        let mut command = Command::new(&python);
-        command.env("FAIRGROUND_STUDY_CODE", CODE).arg("-c").arg(START).args(self.words());
-        let cause = command.exec();
-        Err(NoPython { python: python.to_string_lossy().into_owned(), cause }.into())
     }
 
     /// The arguments of the package. Values are joined to their options, as they may begin with a dash.

@@ -1,12 +1,11 @@
 //! The job that a parent sends to a worker, and the worker's reply: one JSON document each.
 
-use fairground_sim::Config;
 use fairground_workload::rtapp::LogPlan;
-use fairground_workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use super::options::Limits;
 use crate::batch::RunReport;
+use crate::column_spec::ColumnSpec;
 use crate::experiment::TraceHead;
 use crate::placements::Placements;
 use crate::speed::SpeedMeasurement;
@@ -14,14 +13,8 @@ use crate::speed::SpeedMeasurement;
 /// One run, with everything that it depends on: the worker reads no other file.
 #[derive(Serialize, Deserialize)]
 pub struct Job {
-    /// The machine, as text of a machine file.
-    pub machine: String,
-    /// The workload, after it was checked against the machine.
-    pub workload: Workload,
-    /// The scheduler's name, as the user wrote it.
-    pub sched: String,
-    /// Configuration, with the run's seed.
-    pub config: Config,
+    /// Machine, workload, scheduler and configuration, with the run's seed.
+    pub column: ColumnSpec,
     /// What the worker does.
     pub order: JobKind,
     /// Limits of CPU time and memory. The worker sets those of its process; its parent checks the times.

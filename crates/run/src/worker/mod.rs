@@ -33,6 +33,7 @@ use nix::fcntl::OFlag;
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use serde_json::Value;
 
+use crate::column_spec::ColumnSpec;
 use crate::experiment::{
     Attendance, Experiment, Outputs, Ran, Recorded, RunError, Stop, Trace, TraceFormat, TraceHead,
 };
@@ -177,10 +178,10 @@ impl Workers {
             |e: io::Error| Failure { reason: RunError::Lost(format!("cannot start a worker: {e}")), trace: Ok(()) };
         let started = Inheritance::new(spec, &files).and_then(|(inheritance, place, answers)| {
             let job = Job {
-                machine: experiment.machine.to_toml(),
-                workload: experiment.workload.as_ref().clone(),
-                sched: spec.to_string(),
-                config: Config { seed, ..experiment.config },
+                column: ColumnSpec {
+                    config: Config { seed, ..experiment.config },
+                    ..ColumnSpec::new(experiment, spec)
+                },
                 order,
                 limits: self.limits,
                 parent: std::process::id() as i32,

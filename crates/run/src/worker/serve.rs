@@ -123,9 +123,9 @@ fn inherited(number: i32) -> io::Result<OwnedFd> {
 pub(super) fn kernel(library: i32, job: &Job, machine: &Machine) -> Result<Kernel, String> {
     let path = format!("{OPEN_FILES}{library}");
     // Messages must not show the descriptor's number, which differs from run to run.
-    let named = |e: LinuxError| e.full().replace(&path, &job.sched);
+    let named = |e: LinuxError| e.full().replace(&path, &job.column.sched);
     let kernel = Kernel::load(Path::new(&path)).map_err(named)?;
-    kernel.fits(machine, job.config.hz).map_err(named)?;
+    kernel.fits(machine, job.column.config.hz).map_err(named)?;
     Ok(kernel)
 }
 
@@ -138,13 +138,13 @@ pub fn scheduler(job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Scheduler>
         let kernel = kernel(library, job, machine)?;
         return linux(kernel, job, machine).map_err(|e| e.to_string());
     }
-    let spec: SchedSpec = job.sched.parse().map_err(|e: SchedSpecError| e.to_string())?;
+    let spec: SchedSpec = job.column.sched.parse().map_err(|e: SchedSpecError| e.to_string())?;
     let features = spec.features().ok_or("the kernel's library was not handed over")?;
     fair(features, machine).map_err(|e| e.to_string())
 }
 
 fn sets_clocks(job: &Job) -> bool {
-    job.config.governor == Governor::Schedutil
+    job.column.config.governor == Governor::Schedutil
 }
 
 /// A kernel under test. It has no names of rules and no reasons: if these are requested, our policy decides beside it.
@@ -166,26 +166,26 @@ fn linux(kernel: Kernel, job: &Job, machine: &Arc<Machine>) -> Result<Box<dyn Sc
 }
 
 fn work(job: &Job, place: &'static SharedState, make: &Make) -> Reply {
-    let answer = Machine::from_toml("machine", &job.machine).map_err(|e| e.to_string()).and_then(|machine| {
+    let answer = job.column.machine().map_err(|e| e.to_string()).and_then(|machine| {
         let machine = Arc::new(machine);
         let experiment = Experiment {
             machine: Arc::clone(&machine),
-            workload: Arc::new(job.workload.clone()),
+            workload: Arc::new(job.column.workload.clone()),
             scheds: Vec::new(),
-            config: job.config,
+            config: job.column.config,
             workers: Default::default(),
         };
         let made = || within_boot(place, || make(job, &machine)).map(|sched| Box::new(Instrumented::new(sched, place)));
         match &job.order {
             JobKind::Run(..) => Ok(run(job, place, &experiment, made()?)),
-            JobKind::Placements => Ok(placements(&experiment, made()?, job.config.seed)),
+            JobKind::Placements => Ok(placements(&experiment, made()?, job.column.config.seed)),
             JobKind::Measure { timed, why } => Ok(measure(&experiment, made()?, *timed, *why)),
             JobKind::Agree { preset, picks, pelt, balance } => {
                 let (picks, pelt, balance) = (*picks, *pelt, *balance);
                 let asked = WatchOptions { picks, pelt, balance, schedutil: sets_clocks(job) };
                 let (sched, found) = within_boot(place, || conformance::watched(job, &machine, preset, asked))?;
                 Ok(conformance::judge(
-                    experiment.engine(Box::new(Instrumented::new(sched, place)), job.config.seed),
+                    experiment.engine(Box::new(Instrumented::new(sched, place)), job.column.config.seed),
                     &found,
                 ))
             }
@@ -219,7 +219,7 @@ fn run(job: &Job, place: &SharedState, experiment: &Experiment, sched: Box<dyn S
         (_, Some(Err(e))) => return Reply { answer: Answer::Refused(format!("the logs: {e}")), trace_error: None },
         _ => None,
     };
-    let ran = experiment.finish(experiment.engine(sched, job.config.seed), trace, logs);
+    let ran = experiment.finish(experiment.engine(sched, job.column.config.seed), trace, logs);
     let answer = match ran.outcome {
         Ok(report) => Answer::Report(report),
         Err(RunError::Failed(problem)) => Answer::Failed(problem),

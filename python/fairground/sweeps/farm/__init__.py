@@ -1,4 +1,4 @@
-"""Sweeps on the workers of a Dask cluster.
+"""Runs on the workers of a Dask cluster.
 
 What travels: inputs once to each worker, runs as their specs in batches of about a second, results back as the store has them, under checksums.
 A worker gets work only after it has shown that it runs our program (:mod:`.worker_registry`). Dask repeats a batch
@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 from ..._fairground import Outcome
-from ..spec import Inputs, RunSpec
+from ..engine import Run, RunInputs
 from .connection import Connection, FarmError
 from .dispatcher import Dispatcher
 from .worker_registry import FarmWarning
@@ -48,7 +48,7 @@ class Farm:
         Connection(scheduler, patience).close()
 
     def outcomes(
-        self, work: Iterator[tuple[str, RunSpec]], inputs: Inputs
+        self, work: Iterator[tuple[str, Run]], inputs: RunInputs
     ) -> Generator[tuple[str, Outcome], None, None]:
         """Run all of `work`, in any order.
 
@@ -57,9 +57,9 @@ class Farm:
 
         Parameters
         ----------
-        work : iterator of (str, RunSpec)
+        work : iterator of (str, Run)
             Runs by their keys; taken as they are needed, some seconds ahead.
-        inputs : Inputs
+        inputs : RunInputs
             What the runs need.
 
         Yields

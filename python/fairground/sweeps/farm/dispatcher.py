@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._fairground import Outcome
-from ..spec import Inputs, RunSpec
+from ..engine import Run, RunInputs
 from .batch_sizer import BatchSizer
 from .connection import ANSWER_S, Connection, ConnectionLost, FarmError, Future
 from .worker import InputBundle, batch_of, outcomes_of
@@ -24,14 +24,14 @@ LOOK_S = 1.0
 # After this many runs in a row that kill workers or whose results cannot be fetched, the farm itself is at fault.
 HOPELESS = 8
 
-Work = tuple[str, RunSpec]
+Work = tuple[str, Run]
 
 
 @dataclass
 class Batch:
     """Runs that were handed out together, and the workers that may run them."""
 
-    work: dict[str, RunSpec]
+    work: dict[str, Run]
     future: Future
     workers: frozenset[str]
     alone: bool
@@ -44,7 +44,7 @@ class Dispatcher:
     put back into its queue, also if the batch fails.
     """
 
-    def __init__(self, connection: Connection, work: Iterator[Work], inputs: Inputs, patience: float) -> None:
+    def __init__(self, connection: Connection, work: Iterator[Work], inputs: RunInputs, patience: float) -> None:
         self._connection = connection
         self._patience = patience
         self._source = work

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 from ... import __version__, _fairground
 from ..._fairground import Outcome
-from ..spec import CODE, Inputs, RunSpec
+from ..engine import Run, RunInputs
+from ..spec import CODE
 
 # A batch begins no further run after this time: runs much longer than those before them come back one by one.
 BATCH_LIMIT_NS = 3_000_000_000
 
 # A process keeps the inputs of this many sweeps: a farm may serve several at a time.
 _KEPT = 8
-_inputs: OrderedDict[str, Inputs] = OrderedDict()
+_inputs: OrderedDict[str, RunInputs] = OrderedDict()
 
 #: What has come of a batch: results as bytes, and the messages of runs that a limit has ended, by their keys.
 BatchResult = tuple[bytes, list[tuple[str, str]]]
@@ -52,7 +53,7 @@ class InputBundle:
     content: bytes
 
     @classmethod
-    def from_inputs(cls, inputs: Inputs) -> InputBundle:
+    def from_inputs(cls, inputs: RunInputs) -> InputBundle:
         # With the program: a process may serve several, and what another made of the same contents is not ours.
         digests = json.dumps([__version__, CODE, inputs.digests], sort_keys=True)
         return cls(hashlib.sha256(digests.encode()).hexdigest(), pickle.dumps(inputs))
@@ -83,7 +84,7 @@ def admit(theirs: tuple[str, str], digest: str, content: bytes) -> tuple[str, st
     return here.version, here.code
 
 
-def batch_of(work: Sequence[tuple[str, RunSpec]]) -> bytes:
+def batch_of(work: Sequence[tuple[str, Run]]) -> bytes:
     """Runs as a worker takes them: a line each, its key and its JSON."""
     return "\n".join(f"{key} {spec.to_json()}" for key, spec in work).encode()
 
@@ -109,7 +110,7 @@ def run_batch(digest: str, batch: bytes) -> tuple[str, BatchResult | None]:
         if done and time.monotonic_ns() - began > BATCH_LIMIT_NS:
             break
         key, text = line.split(" ", 1)
-        done.append((key, RunSpec.from_json(text).run(inputs)))
+        done.append((key, inputs.run(key, text)))
     limited = [(key, outcome.failed or "") for key, outcome in done if not outcome.is_result]
     return address, (_fairground.pack_outcomes(done), limited)
 

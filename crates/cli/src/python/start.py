@@ -1,21 +1,22 @@
-"""Given to the interpreter by `fairground sweep`."""
+"""Given to the interpreter by `fairground sweep`, and by commands with `--dask`."""
 
 import os
 import sys
 
 try:
     from fairground.sweeps.command import main
+    from fairground.sweeps.farm.columns import make_columns
     from fairground.sweeps.spec import CODE
 except ModuleNotFoundError as missing:
     print(f"  x {sys.executable} has no package {missing.name}", file=sys.stderr)
     print(
         "  help: run `pip install 'FILE.whl[sweep]'` with the wheel of a release, or `pip install '.[sweep]'` in a clone; "
-        "$FAIRGROUND_PYTHON names another interpreter. A grid needs no Python without --output, --report and --dask",
+        "$FAIRGROUND_PYTHON names another interpreter. Without --dask reviews need no Python, and grids none without --output and --report",
         file=sys.stderr,
     )
     sys.exit(2)
 
-# The command's own program: figures are those of the package, which may have been built of other sources.
+# A sweep's own program: figures are those of the package, which may have been built of other sources.
 command = os.environ.pop("FAIRGROUND_STUDY_CODE", CODE)
 if command != CODE:
     print(
@@ -24,4 +25,6 @@ if command != CODE:
         file=sys.stderr,
     )
 
+if sys.argv[1:2] == ["--columns"]:
+    sys.exit(make_columns(sys.argv[2]))
 sys.exit(main(sys.argv[1:]))
