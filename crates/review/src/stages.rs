@@ -134,7 +134,7 @@ pub(crate) struct Made {
     sched: String,
     /// Hash of what comes out.
     code: String,
-    /// Hashes of what went in, by path.
+    /// Hashes of what went in, by path; empty where a file was written after the build began.
     inputs: BTreeMap<String, String>,
     /// Whether a file went in.
     compiles: Box<dyn Fn(&str) -> bool>,
@@ -385,12 +385,17 @@ fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Resul
     };
     let mut last = build(&before).map_err(StagesError::Base)?;
     let inputs = last.inputs.clone();
-    let mut edited = None;
+    let edited_before = |made: &Made| {
+        // A file that was written while a build ran has no hash in its record.
+        let is_edited = |(file, hash): &(&String, &String)| {
+            !named.contains(*file) && (hash.is_empty() || inputs.get(*file).is_some_and(|old| old != *hash))
+        };
+        made.inputs.iter().find(is_edited).map(|(file, _)| file.clone())
+    };
+    let mut edited = edited_before(&last);
     let mut build = |changes: &Changes| {
         let made = build(changes)?;
-        let is_edited =
-            |file: &&String| !named.contains(*file) && inputs.get(*file).is_some_and(|old| *old != made.inputs[*file]);
-        edited = edited.take().or(made.inputs.keys().find(is_edited).cloned());
+        edited = edited.take().or(edited_before(&made));
         Ok::<Made, String>(made)
     };
     let mut stages = Stages {
@@ -608,6 +613,14 @@ mod tests {
         std::fs::write(tree.path().join("k/f.c"), "one\ntwo\nthree\n").unwrap();
         let error = built("k/h.h").unwrap_err();
         assert!(error.to_string().starts_with("k/h.h was edited while"), "{error}");
+        // Edited while the compiler may have read it, in all builds alike.
+        let mut build = fake(tree.path());
+        let unsure = of_patches(tree.path(), tree.path(), &series, &mut |changes| {
+            let mut made = build(changes)?;
+            made.inputs.insert("k/h.h".into(), String::new());
+            Ok(made)
+        });
+        assert_eq!(unsure.unwrap_err().to_string(), error.to_string());
     }
 
     #[test]
