@@ -17,7 +17,7 @@ use fairground_workload::Workload;
 
 pub use self::metric::{Better, Metric, MetricValue, Percentile, Range, SmallestEffect};
 pub use self::own::{notes, own_notes};
-pub use self::selection::{Selected, Selection, SelectionError};
+pub use self::selection::{help_on_metric, Selected, Selection, SelectionError};
 
 /// A metric, and how it is computed from a finished run.
 struct Entry {

@@ -26,8 +26,14 @@ pub enum Selection {
 #[diagnostic(help("{help}"))]
 pub struct SelectionError {
     metric: String,
-    /// The most similar name, if there is one, and all names.
+    /// The most similar name, if there is one, and what prints all.
     help: String,
+}
+
+/// Help on a metric that is not one of `known`, which are too many to print: the nearest name, and what prints all.
+pub fn help_on_metric<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = nearest(name, known).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+    format!("{near}`fairground run MACHINE WORKLOAD --sched SCHED --metrics all` prints all names and what they mean")
 }
 
 impl FromStr for Selection {
@@ -74,11 +80,7 @@ impl Selection {
             Selection::All => Ok(Selected(known().map(str::to_owned).collect())),
             Selection::Names(names) => match names.iter().find(|name| known().all(|k| k != **name)) {
                 None => Ok(Selected(names.clone())),
-                Some(metric) => {
-                    let near = nearest(metric, known()).map(|n| format!("did you mean {n}? ")).unwrap_or_default();
-                    let help = format!("{near}it may be usual, all, or of {}", known().collect::<Vec<_>>().join(", "));
-                    Err(SelectionError { metric: metric.clone(), help })
-                }
+                Some(metric) => Err(SelectionError { metric: metric.clone(), help: help_on_metric(metric, known()) }),
             },
         }
     }

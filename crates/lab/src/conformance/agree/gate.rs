@@ -176,7 +176,7 @@ mod tests {
     fn what_is_not_judged_is_refused_with_what_is() {
         let refused = |text: &str| Gate::new(&[text.to_owned()], &plan(), false).unwrap_err();
         let FailIfError::UnknownMetric { help, .. } = refused("piks>0") else { panic!("no metric is named so") };
-        assert!(help.starts_with("did you mean pick?"), "{help}");
+        assert!(help.starts_with("did you mean `pick`? it reports: "), "{help}");
         assert!(matches!(refused("balance>0"), FailIfError::UnknownMetric { .. }), "passes are not judged");
         assert!(matches!(refused("wake=worse"), FailIfError::Syntax { .. }), "decisions have no verdict");
         assert!(matches!(refused("changed>0"), FailIfError::UnknownMetric { .. }), "there is no other kernel");
