@@ -11,11 +11,12 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use fairground_host::stop::{on_end_signals, INTERRUPT};
-use fairground_lab::tables::printable;
+use fairground_lab::tables::{printable, COLUMNS};
 use fairground_run::experiment::Stop;
 use fairground_trace::IgnoreBrokenPipe;
 use miette::Diagnostic;
 use tempfile::NamedTempFile;
+use terminal_size::{terminal_size_of, Width};
 use thiserror::Error;
 
 use crate::error::{run_failed, Failure};
@@ -143,6 +144,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(run_failed(format!("cannot write the result: {e}"))),
         _ => Ok(()),
     }
+}
+
+/// Columns for a result: those of the terminal that standard output is, if the result goes there.
+pub fn columns(output: Option<&OutputFile>) -> usize {
+    let terminal = if output.is_none() { terminal_size_of(io::stdout()) } else { None };
+    terminal.map_or(COLUMNS, |(Width(columns), _)| usize::from(columns))
 }
 
 /// Prints text that belongs to an output at `path`: to standard error if that output is standard output.

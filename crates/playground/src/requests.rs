@@ -181,6 +181,8 @@ mod tests {
         let text = report["text"].as_str().unwrap();
         for rows in [&report["table"]["rows"], &report["table"]["drawn"]] {
             let cells = rows[0].as_array().unwrap().iter().map(|cell| cell.as_str().unwrap());
+            // Our own layout says in one line which metrics are better when they are higher.
+            let cells = cells.filter(|cell| !["higher", "lower"].contains(cell));
             let words: Vec<&str> = cells.flat_map(str::split_whitespace).collect();
             assert!(text.lines().any(|line| line.split_whitespace().eq(words.iter().copied())), "{words:?}: {text}");
         }

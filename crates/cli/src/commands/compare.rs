@@ -25,7 +25,7 @@ use thiserror::Error;
 use self::pair::Links;
 use crate::error::{run_failed, End, Failure};
 use crate::input::refuse_misplaced;
-use crate::output::{complain, print, stop_on_signals, OutputFile};
+use crate::output::{columns, complain, print, stop_on_signals, OutputFile};
 use crate::provenance::made_by;
 use crate::run_options::{Jobs, RunOptions};
 use crate::seeds::Seeds;
@@ -173,7 +173,7 @@ impl Compare {
         let report = self.report(&sides, &conditions)?;
         let mut text = match self.format {
             Format::Html => page(&report, &self.shown(&sides, &report, links.as_ref())?),
-            other => other.render(&report),
+            other => other.render_for(&report, columns(output.as_ref())),
         };
         match (self.format, self.legend) {
             (Format::Own, true) => text += &format!("\n{}", legend(&report)),

@@ -17,7 +17,7 @@ use super::import::{head_of, machine_of, read};
 use super::stats::{rows_as_csv, StatsFormat};
 use crate::error::{End, Failure};
 use crate::input::{trace_notes, trace_path};
-use crate::output::OutputFile;
+use crate::output::{columns, OutputFile};
 use crate::progress::Progress;
 use crate::provenance::made_by;
 use crate::run_options::{warned, Jobs, RunOptions};
@@ -92,7 +92,7 @@ impl Replay {
         let mut report = ReplayReport::new(&runner, [&named.name, &recording], &plan.seeds, &results);
         let sides = (0..plan.scheds).map(|sched| (&experiment, sched));
         report.comparison.provenance = Some(Provenance::new(made_by(), sides));
-        deliver(&self.render(&report), output)?;
+        deliver(&self.render(&report, columns(output.as_ref())), output)?;
         Ok(complain_of_failures(&report.comparison))
     }
 
@@ -101,9 +101,9 @@ impl Replay {
         Plan { scheds, seeds, jobs: self.jobs.count(), check_determinism: false }
     }
 
-    fn render(&self, report: &ReplayReport) -> String {
+    fn render(&self, report: &ReplayReport, columns: usize) -> String {
         match self.format {
-            StatsFormat::Text => report.text(),
+            StatsFormat::Text => report.text(columns),
             StatsFormat::Json => format!("{:#}\n", report.json()),
             StatsFormat::Csv => {
                 trace_notes(&report.notes());

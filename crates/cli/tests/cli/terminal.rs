@@ -1,9 +1,12 @@
 //! Control characters of inputs never reach a terminal.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use nix::pty::{openpty, Winsize};
 
 /// Turns text red, overwrites the line, rings, and writes the title of the window.
 const EVIL: &str = "\u{1b}[31m\r\u{7}\u{1b}]0;title\u{7}\u{9b}2J";
@@ -79,4 +82,32 @@ fn names_of_tasks_in_tables_are_printed_without_control_characters() {
     fs::write(dir.path().join("t.txt"), text.concat()).unwrap();
     is_printable(dir.path(), &["stats", "latency", "t.txt"], 0, "b?[31m");
     is_printable(dir.path(), &["stats", "latency", "t.txt", "--format", "csv"], 0, "b?[31m");
+}
+
+/// What the command prints on a terminal of so many columns.
+fn on_terminal(columns: u16, words: &[&str]) -> String {
+    let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = openpty(Some(&size), None).expect("a terminal");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
+    let mut child = command.args(words).stdout(terminal.slave).stderr(Stdio::null()).spawn().expect("the binary runs");
+    // Its end of the terminal is closed here, so that the last byte is followed by an error.
+    drop(command);
+    let (mut master, mut bytes) = (File::from(terminal.master), Vec::new());
+    let _ = master.read_to_end(&mut bytes);
+    assert!(child.wait().expect("awaited").success());
+    String::from_utf8(bytes).expect("UTF-8").replace('\r', "")
+}
+
+#[test]
+fn the_table_of_a_comparison_fits_the_terminal() {
+    let words = "compare hikey960 sched-pipe:loops=50 --base fair:v5.9 --test fair:v5.11 --seeds 2 --doubt 0";
+    let words: Vec<&str> = words.split(' ').collect();
+    let table = |text: &str| -> Vec<String> {
+        let lines = text.lines().skip_while(|line| !line.starts_with("metric "));
+        lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    let (narrow, wide) = (table(&on_terminal(80, &words)), table(&on_terminal(120, &words)));
+    assert!(narrow.iter().all(|line| line.chars().count() <= 80), "{narrow:#?}");
+    assert_eq!(narrow.len() - 1, 2 * (wide.len() - 1), "{narrow:#?}");
+    assert_eq!(table(&printed(Path::new("."), &words).0), wide, "without a terminal there are 110 columns");
 }

@@ -252,8 +252,8 @@ impl ReplayReport {
         self.comparison.notes.iter().map(|text| of_trace(text).unwrap_or_else(|| Note::Hint(text.clone()))).collect()
     }
 
-    /// The report as text.
-    pub fn text(&self) -> String {
+    /// The report as text for a terminal of so many columns.
+    pub fn text(&self, columns: usize) -> String {
         let mut out = format!("machine    {}\nrecording  {}\n", self.machine, self.recording);
         let _ = writeln!(out, "seeds      {}\n", seed_range(&self.comparison.seeds));
         self.sheets.iter().for_each(|sheet| sheet.text(&mut out));
@@ -262,7 +262,7 @@ impl ReplayReport {
             let _ = writeln!(out, "left out: {rows}: the recording has no {lacks}");
         }
         if self.sheets.len() > 1 {
-            let _ = write!(out, "\n{}", pairs(&self.comparison));
+            let _ = write!(out, "\n{}", pairs(&self.comparison, columns));
         }
         trailer(&mut out, &self.comparison, "");
         out

@@ -27,10 +27,16 @@ pub fn ascii(text: &str) -> Cow<'_, str> {
 /// Appends one paragraph behind `begin`, in lines of at most `width` columns; those after the first are indented by
 /// `indent`. A longer word has a line of its own.
 pub fn fold(out: &mut String, width: usize, begin: &str, indent: usize, text: &str) {
+    wrap(out, width, begin, indent, &ascii(text));
+}
+
+/// The same without a change of characters.
+pub fn wrap(out: &mut String, width: usize, begin: &str, indent: usize, text: &str) {
     let mut line = begin.to_owned();
     let mut empty = line.len();
-    for word in ascii(text).split_whitespace() {
-        if line.len() > empty && line.len() + 1 + word.len() > width {
+    let columns = |text: &str| text.chars().count();
+    for word in text.split_whitespace() {
+        if line.len() > empty && columns(&line) + 1 + columns(word) > width {
             let _ = writeln!(out, "{}", line.trim_end());
             (line, empty) = (" ".repeat(indent), indent);
         }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::columns::{is_zero, zeros};
 use super::own::{cells, HEAD};
-use super::text::{percent, seed_range, title, trailer};
+use super::text::{percent, percent_range, seed_range, title, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use crate::explain::Parted;
 use crate::page::{escaped, page};
@@ -187,7 +187,7 @@ fn table(body: &mut String, rows: &[&Row]) {
             let _ = write!(body, "<td role=\"cell\" data-name=\"{}\">{}</td>", HEAD[*column], escaped(&cells[*column]));
         }
         let model = row.model.map_or(String::new(), |model| {
-            let interval = model.ci90.map_or("no interval".into(), |ci| ci.map(|pct| percent(Some(pct))).join(" .. "));
+            let interval = model.ci90.map_or("no interval".into(), percent_range);
             let (median, draws, words) = (percent(Some(model.median_pct)), model.draws, model.words());
             format!("over {draws} draws: median {median}, 90 % interval {interval}; {words}<br>")
         });

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::text::{number, percent, title, trailer};
+use super::text::{number, percent, percent_range, title, trailer};
 use crate::comparison::{Comparison, Report, Row};
 
 pub fn render(report: &Report) -> String {
@@ -42,7 +42,7 @@ fn over_draws(out: &mut String, comparison: &Comparison) {
         if i == 0 {
             out.push_str("\n| over draws | median | 90 % interval | draws | |\n|---|--:|--:|--:|---|\n");
         }
-        let interval = model.ci90.map_or("-".into(), |c| c.map(|x| percent(Some(x))).join(" .. "));
+        let interval = model.ci90.map_or("-".into(), percent_range);
         let (median, draws, words) = (percent(Some(model.median_pct)), model.draws, model.words());
         let _ = writeln!(out, "| {name} | {median} | {interval} | {draws} | {words} |");
     }
@@ -54,7 +54,7 @@ fn line(out: &mut String, row: &Row) {
     let improvement = percent(row.change.improvement_pct);
     let interval = match row.change.ci95 {
         _ if row.change.exact => "exact".into(),
-        Some(ci) => ci.map(|x| percent(Some(x))).join(" .. "),
+        Some(ends) => percent_range(ends),
         None => "-".into(),
     };
     let verdict = row.change.verdict;

@@ -27,6 +27,9 @@ pub use self::own::{drawn_rows, legend, pairs, rows, HEAD};
 pub use self::text::{finish, number, percent, printable, seed_range, trailer};
 use crate::comparison::Report;
 
+/// Columns of text that is written for no terminal.
+pub const COLUMNS: usize = 110;
+
 /// A layout of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -82,8 +85,13 @@ impl Format {
     /// Renders a report in this layout; the text ends with a newline. The legend of our own layout is left out, see
     /// [`legend`].
     pub fn render(self, report: &Report) -> String {
+        self.render_for(report, COLUMNS)
+    }
+
+    /// Renders a report for a terminal of so many columns, by which only our own layout goes.
+    pub fn render_for(self, report: &Report, columns: usize) -> String {
         match self {
-            Format::Own => own::render(report),
+            Format::Own => own::render(report, columns),
             Format::Mail => mail::render(report),
             Format::Mmtests => mmtests::render(report),
             Format::Amd => amd::render(report),

@@ -1,19 +1,26 @@
 //! Our own layout: what was run, the figures, and what every printed number is.
+//!
+//! A row of the main table has one line where all rows fit the terminal so, else two: deviations, unit and verdict stand in
+//! the second.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use comfy_table::{presets, CellAlignment, Table};
 
 use super::columns::{is_zero, zeros};
-use super::text::{finish, number, percent, seed_range, trailer};
+use super::fold::wrap;
+use super::text::{finish, mean_and_deviation, number, percent, percent_range, seed_range, trailer};
 use crate::comparison::{Comparison, Report, Row};
 use crate::stats::{Summary, SIGNIFICANT_PAIRS_MIN};
+use fairground_run::metrics::Better;
 
-pub fn render(report: &Report) -> String {
+/// `columns`: of the terminal.
+pub fn render(report: &Report, columns: usize) -> String {
     let mut out = String::new();
     for comparison in &report.comparisons {
         heading(&mut out, report, comparison);
-        figures(&mut out, comparison);
+        figures(&mut out, comparison, columns);
     }
     trailer(&mut out, report, "");
     out
@@ -23,29 +30,32 @@ pub fn render(report: &Report) -> String {
 pub fn legend(report: &Report) -> String {
     let mut out = String::new();
     meanings(&mut out, report);
-    columns(&mut out);
+    legend_of_columns(&mut out);
     legend_of_draws(&mut out, report);
     out
 }
 
-fn figures(out: &mut String, comparison: &Comparison) {
-    let _ = writeln!(out, "{}", table(comparison));
-    if let Some(zeros) = zeros(&[comparison]) {
-        let _ = writeln!(out, "{zeros}\n");
+fn figures(out: &mut String, comparison: &Comparison, columns: usize) {
+    let _ = writeln!(out, "{}", table(comparison, columns));
+    let below = [directions(comparison), zeros(&[comparison])];
+    below.iter().flatten().for_each(|line| wrap(out, columns, "", 2, line));
+    if below.iter().any(Option::is_some) {
+        out.push('\n');
     }
     over_draws(out, comparison);
     screening(out, comparison);
 }
 
-/// Base and test of each comparison with their table, and what every number is; without what all sides share.
-pub fn pairs(report: &Report) -> String {
+/// Base and test of each comparison with their table, and what every number is; without what all sides share. `columns`: of
+/// the terminal.
+pub fn pairs(report: &Report, columns: usize) -> String {
     let mut out = String::new();
     for comparison in &report.comparisons {
         sides(&mut out, comparison);
         out.push('\n');
-        figures(&mut out, comparison);
+        figures(&mut out, comparison, columns);
     }
-    columns(&mut out);
+    legend_of_columns(&mut out);
     out
 }
 
@@ -65,17 +75,58 @@ fn heading(out: &mut String, report: &Report, comparison: &Comparison) {
 /// The heads of [`rows`].
 pub const HEAD: [&str; 8] = ["metric", "unit", "better", "base", "test", "improvement", "95 % interval", "verdict"];
 
-fn table(comparison: &Comparison) -> String {
+fn table(comparison: &Comparison, columns: usize) -> String {
+    let rows: Vec<[String; 8]> = comparison.rows.iter().filter(|row| !is_zero(row)).map(short_cells).collect();
+    let one = rows.iter().map(|[metric, unit, _, rest @ ..]| [metric, unit].into_iter().chain(rest).cloned().collect());
+    let [metric, unit, _, rest @ ..] = HEAD;
+    let head = [metric, unit].into_iter().chain(rest).collect();
+    let one = laid_out(head, one.collect(), 2..=5);
+    if one.lines().all(|line| line.chars().count() <= columns) {
+        return one;
+    }
+    let two = rows.iter().map(|[metric, unit, _, base, test, improvement, interval, verdict]| {
+        let [base, test] = [base, test].map(|side| side.replace(" ± ", "\n± "));
+        let improvement = format!("{improvement}\n{verdict}");
+        vec![format!("{metric}\n  {unit}"), base, test, improvement, interval.clone()]
+    });
+    let [metric, _, _, base, test, improvement, interval, _] = HEAD;
+    laid_out(vec![metric, base, test, improvement, interval], two.collect(), 1..=4)
+}
+
+/// The cells of a row, a difference without its unit, which stands beside it.
+fn short_cells(row: &Row) -> [String; 8] {
+    let mut cells = cells(row);
+    if row.change.improvement_pct.is_none() {
+        cells[5] = format!("{:+}", Plain(row.change.diff));
+    }
+    cells
+}
+
+/// A table with these columns to the right.
+fn laid_out(head: Vec<&str>, rows: Vec<Vec<String>>, right: RangeInclusive<usize>) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
-    table.set_header(HEAD);
-    table.add_rows(rows(comparison));
-    for column in 3..=6 {
+    table.set_header(head);
+    table.add_rows(rows);
+    for column in right {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
     finish(&mut table)
+}
+
+/// Which metrics of the table are better when they are higher; all others are better when they are lower.
+fn directions(comparison: &Comparison) -> Option<String> {
+    let shown: Vec<&Row> = comparison.rows.iter().filter(|row| !is_zero(row)).collect();
+    let is_higher = |row: &&&Row| row.metric.better == Better::Higher;
+    let higher: Vec<&str> = shown.iter().filter(is_higher).map(|row| row.metric.name.as_str()).collect();
+    match (higher.len(), shown.len()) {
+        (_, 0) => None,
+        (0, _) => Some("lower is better".into()),
+        (higher, all) if higher == all => Some("higher is better".into()),
+        _ => Some(format!("higher is better: {}; lower: the others", higher.join(", "))),
+    }
 }
 
 /// The cells of the table of a comparison, as [`HEAD`] says; metrics that are 0 on both sides are left out.
@@ -87,7 +138,7 @@ pub fn rows(comparison: &Comparison) -> Vec<[String; 8]> {
 pub fn drawn_rows(comparison: &Comparison) -> Vec<[String; 5]> {
     let drawn = |row: &Row| {
         let model = row.model.as_ref()?;
-        let interval = model.ci90.map_or("-".into(), |c| c.map(|pct| percent(Some(pct))).join(" .. "));
+        let interval = model.ci90.map_or("-".into(), percent_range);
         let median = percent(Some(model.median_pct));
         Some([row.metric.name.clone(), median, interval, model.draws.to_string(), model.words()])
     };
@@ -96,17 +147,10 @@ pub fn drawn_rows(comparison: &Comparison) -> Vec<[String; 5]> {
 
 /// The changes over draws of the figures in doubt.
 fn over_draws(out: &mut String, comparison: &Comparison) {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_header(["over draws", "median", "90 % interval", "draws", ""]);
-    table.add_rows(drawn_rows(comparison));
-    for column in 1..=3 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    if table.row_count() > 0 {
-        let _ = writeln!(out, "{}", finish(&mut table));
+    let rows = drawn_rows(comparison);
+    if !rows.is_empty() {
+        let head = vec!["over draws", "median", "90 % interval", "draws", ""];
+        let _ = writeln!(out, "{}", laid_out(head, rows.into_iter().map(Vec::from).collect(), 1..=3));
     }
 }
 
@@ -160,23 +204,16 @@ fn difference_unit(row: &Row) -> &str {
 /// The interval in percent; where a percentage has none, that of the difference in the metric's own unit.
 fn interval(row: &Row) -> String {
     let change = &row.change;
-    let ends = match change.ci95 {
-        _ if change.exact => return "exact".into(),
-        Some(ci) => ci.map(|x| percent(Some(x))),
-        None => match change.diff_ci95 {
-            Some([low, high]) => [Plain(low).to_string(), format!("{} {}", Plain(high), difference_unit(row))],
-            None => return "-".into(),
-        },
-    };
-    ends.join(" .. ")
+    match (change.ci95, change.diff_ci95) {
+        _ if change.exact => "exact".into(),
+        (Some(ends), _) => percent_range(ends),
+        (None, Some([low, high])) => format!("{} .. {} {}", Plain(low), Plain(high), difference_unit(row)),
+        (None, None) => "-".into(),
+    }
 }
 
 fn spread(s: Summary) -> String {
-    if s.sd == 0.0 {
-        number(s.mean)
-    } else {
-        format!("{} ± {}", number(s.mean), number(s.sd))
-    }
+    mean_and_deviation(s.mean, s.sd)
 }
 
 /// A difference in a metric's own unit.
@@ -199,14 +236,15 @@ fn meanings(out: &mut String, report: &Report) {
     out.push('\n');
 }
 
-fn columns(out: &mut String) {
+fn legend_of_columns(out: &mut String) {
     let _ = writeln!(
         out,
         "base, test     mean ± standard deviation over the seeds; one run per seed\n\
          improvement    mean of test - base, same seed on both sides, in percent of base's mean; positive is better;\n\
          \x20              from a base of 0: test - base in the metric's unit\n\
-         95 % interval  of the improvement, by the paired differences and the spread of the base; where base may be 0 and\n\
-         \x20              with few pairs that of test - base, in the metric's unit; exact: no pair differs from another\n\
+         95 % interval  of the improvement, by the paired differences and the spread of the base; where base may be\n\
+         \x20              0 and with few pairs that of test - base, in the metric's unit; exact: no pair differs from\n\
+         \x20              another\n\
          verdict        better, worse: the difference is above the smallest of interest, and not by chance (all rows\n\
          \x20              counted, 5 %); same: the interval is within the smallest difference of interest; unsure: neither\n\
          \x20              is known, as always below {SIGNIFICANT_PAIRS_MIN} pairs"

@@ -95,7 +95,7 @@ fn a_page_has_both_intervals_the_verdicts_and_the_rules_that_moved() {
     for part in [
         "<title>Fairground: sched-pipe:loops=50000,threads on hikey960</title>",
         "worse: wasted_core_s; better: ops_per_sec, migrations; unsure: 1; same: 1",
-        "<td role=\"cell\" data-name=\"95 % interval\">+22.25 % .. +22.29 %</td>",
+        "<td role=\"cell\" data-name=\"95 % interval\">+22.25 .. +22.29 %</td>",
         "<td role=\"cell\" class=\"mark miss\">worse</td>",
         "over 20 draws: median +9.50 %, 90 % interval ",
         "<line class=\"bar drawn\"",
@@ -163,6 +163,51 @@ fn what_is_0_on_both_sides_has_one_line() {
         assert!(text.contains("0 on both sides: idle_cut, idle_lost_j"), "{text}");
         assert_eq!(text.matches("idle_cut").count(), 1, "{text}");
     }
+}
+
+/// The main table of our own layout for a terminal of so many columns.
+fn own_table(report: &Report, columns: usize) -> Vec<String> {
+    let text = Format::Own.render_for(report, columns);
+    let lines = text.lines().skip_while(|line| !line.starts_with("metric "));
+    lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_row_has_two_lines_where_one_is_too_wide_and_no_figure_is_lost() {
+    let report = report();
+    let one = own_table(&report, 110);
+    let width = one.iter().map(|line| line.chars().count()).max().unwrap();
+    assert_eq!((one.len(), &own_table(&report, width)), (6, &one));
+    let two = own_table(&report, width - 1);
+    let expected = [
+        "metric                   base    test  improvement       95 % interval",
+        "ops_per_sec            149334  182593     +22.27 %  +22.25 .. +22.29 %",
+        "  ops/s                  ± 52    ± 90       better",
+    ];
+    assert_eq!(two[..3], expected);
+    let words = |lines: &[String]| {
+        let mut words: Vec<String> = lines[1..].join(" ").split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    assert_eq!(words(&one), words(&two));
+    assert!(two.iter().all(|line| line.chars().count() <= 80), "{two:#?}");
+}
+
+#[test]
+fn a_table_for_no_terminal_has_at_most_110_columns() {
+    let mut report = report();
+    let figures = |scale: f64| [0.0012, 0.0011, 0.0023].map(|x| x * scale);
+    report.comparisons[0].rows.extend([
+        row("wakeup_latency_mean_us", "us", Better::Lower, &figures(1.0), &figures(-20.0)),
+        row("a_longer_name_than_most_metrics", "count", Better::Lower, &figures(1.0), &figures(3.1)),
+    ]);
+    report.comparisons[0].judge();
+    let table = own_table(&report, crate::tables::COLUMNS);
+    assert!(table.iter().all(|line| line.chars().count() <= 110), "{table:#?}");
+    assert_eq!(table.len(), 1 + 2 * 7, "the long name takes two lines a row: {table:#?}");
+    let text = Format::Own.render(&report);
+    assert!(text.contains("\nhigher is better: ops_per_sec; lower: the others\n"), "{text}");
 }
 
 /// A metric of our own layout is explained where the user asks for it.

@@ -36,6 +36,32 @@ pub fn percent(x: Option<f64>) -> String {
     }
 }
 
+/// The ends of an interval in percent, with one unit.
+pub fn percent_range(ends: [f64; 2]) -> String {
+    let end = |pct: f64| if pct.abs() < 1000.0 { percent(Some(pct)) } else { format!("{pct:+.0} %") };
+    let [low, high] = ends.map(end);
+    format!("{} .. {high}", low.trim_end_matches(" %"))
+}
+
+/// A mean and its standard deviation, if there is one: at most 17 columns for usual figures. Two digits of a deviation are
+/// more than a dozen runs know.
+pub fn mean_and_deviation(mean: f64, sd: f64) -> String {
+    let mean = match mean.abs() {
+        size if size == 0.0 || size >= 0.01 => number(mean),
+        size if size >= 0.001 => format!("{mean:.6}"),
+        _ => format!("{mean:.2e}"),
+    };
+    match sd {
+        0.0 => mean,
+        sd if sd >= 10.0 => format!("{mean} ± {sd:.0}"),
+        sd if sd >= 1.0 => format!("{mean} ± {sd:.1}"),
+        sd if sd >= 0.1 => format!("{mean} ± {sd:.2}"),
+        sd if sd >= 0.01 => format!("{mean} ± {sd:.3}"),
+        sd if sd >= 0.001 => format!("{mean} ± {sd:.4}"),
+        sd => format!("{mean} ± {sd:.1e}"),
+    }
+}
+
 /// What two digits after the point would show as a negative zero, or as one with a sign, is 0.
 pub fn hundredths(x: f64) -> f64 {
     if x.abs() < 0.005 {
@@ -153,6 +179,20 @@ mod tests {
         assert_eq!(format!("{:.2}", hundredths(-0.004)), "0.00");
         assert_eq!(percent(Some(22.285)), "+22.29 %");
         assert_eq!(percent(None), "-");
+    }
+
+    #[test]
+    fn means_and_deviations_are_short_and_percentages_have_one_unit() {
+        let shown =
+            [(149_605.3, 2.027), (0.027_41, 8.5e-6), (0.003_842_8, 4.18e-5), (1.7e-6, 2.6e-6), (3.0, 0.0), (0.0, 0.5)]
+                .map(|(mean, sd)| mean_and_deviation(mean, sd));
+        let expected = ["149605 ± 2.0", "0.0274 ± 8.5e-6", "0.003843 ± 4.2e-5", "1.70e-6 ± 2.6e-6", "3", "0 ± 0.50"];
+        assert_eq!(shown, expected);
+        let widths =
+            [-1234.5, 0.007, 0.04, 0.5, 123_456.7].map(|x: f64| mean_and_deviation(x, x.abs()).chars().count());
+        assert!(widths.iter().all(|width| *width <= 17), "{widths:?}");
+        assert_eq!(percent_range([22.25, 22.294]), "+22.25 .. +22.29 %");
+        assert_eq!(percent_range([-1787.3, 0.0]), "-1787 .. 0.00 %");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::Ab;
 use crate::commands::play::{default_timeout, fastest, figures};
 use crate::error::{run_failed, End, Failure};
 use crate::output::stop_on_signals;
-use crate::output::{complain, print};
+use crate::output::{columns, complain, print};
 
 /// The features that were in force come back, whatever happens.
 struct Before<'r> {
@@ -75,7 +75,7 @@ impl Ab {
         let name = self.machine.as_deref().unwrap_or("this machine");
         let settings = [&self.base, &self.test].map(|sched| Settings::new(name, &self.workload, sched));
         let seeds: Vec<u64> = (1..=done as u64).collect();
-        print(&self.format.render(&Report::new(&settings, &seeds, &results)))?;
+        print(&self.format.render_for(&Report::new(&settings, &seeds, &results), columns(None)))?;
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::Interrupted(format!("interrupted; {done} of {} pairs were done", self.rounds)));
         }
