@@ -96,6 +96,8 @@ hikey960     workloads/throttled.json             fair:v5.11+ufc+ufc-thermal+mis
 hikey960     workloads/clamped.json               fair:v6.3+uclamp-buckets=20
 hikey960     periodic:tasks=12,duty=30,duration=1 fair:v6.12 --governor schedutil
 juno-r2      workloads/rt-app-tour.json           fair:v5.4 --governor schedutil
+hikey960     periodic:tasks=12,duty=30,duration=1 fair:v6.12 --governor userspace:0-3=999MHz,4-7=1421MHz
+juno-r2      workloads/rt-app-tour.json           fair:v6.12 --idle-limit 100
 hikey960     sched-pipe:loops=1000,threads        fair:v5.9 --draw 7
 epyc-7742-2p dbench:clients=40,duration=0.05      fair:v6.12 --draw 18446744073709551615
 LINES

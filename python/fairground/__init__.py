@@ -104,6 +104,7 @@ def _options(
     hz: int | None,
     governor: str,
     idle_governor: str,
+    idle_limit: float | None,
     sysctl: dict[str, int] | None,
     ambient: float | None,
     draw: int,
@@ -112,6 +113,7 @@ def _options(
         "hz": hz,
         "governor": governor,
         "idle_governor": idle_governor,
+        "idle_limit": idle_limit,
         "sysctl": dict(sysctl or {}),
         "ambient": ambient,
         "draw": draw,
@@ -129,8 +131,9 @@ def run(
     util_events: bool = False,
     rtapp_marks: bool = False,
     hz: int | None = None,
-    governor: GovernorName = "performance",
+    governor: str = "performance",
     idle_governor: IdleGovernorName = "menu",
+    idle_limit: float | None = None,
     sysctl: dict[str, int] | None = None,
     ambient: float | None = None,
     draw: int = 0,
@@ -155,10 +158,12 @@ def run(
         kernel they are those of our policy, which decides beside it.
     hz : int, optional
         Ticks per second: 100, 250, 300 or 1000. Default: a kernel's own, else 250.
-    governor : {"performance", "powersave", "schedutil"}
-        Frequency governor.
+    governor : {"performance", "powersave", "schedutil"} or str
+        Frequency governor; ``"userspace:1421MHz"`` and ``"userspace:0-3=999MHz,4-7=1421MHz"`` hold clocks.
     idle_governor : {"menu", "teo"}
         Idle governor.
+    idle_limit : float, optional
+        Idle states with a longer exit latency than this, microseconds, are off. Default: all are on.
     sysctl : dict of str to int, optional
         Limits of utilization clamps, 0 to 1024, by the names of their files.
     ambient : float, optional
@@ -179,7 +184,7 @@ def run(
     RunFailed
         The run began and failed.
     """
-    options = _options(hz, governor, idle_governor, sysctl, ambient, draw)
+    options = _options(hz, governor, idle_governor, idle_limit, sysctl, ambient, draw)
     more: _Events = {"why": bool(why), "util_events": bool(util_events), "rtapp_marks": bool(rtapp_marks)}
     kept = more if events or any(more.values()) else None
     return _run(machine, workload, sched, seed, kept, options)
@@ -198,8 +203,9 @@ def compare(
     jobs: int | None = None,
     store: bool | str | PathLike[str] | None = True,
     hz: int | None = None,
-    governor: GovernorName = "performance",
+    governor: str = "performance",
     idle_governor: IdleGovernorName = "menu",
+    idle_limit: float | None = None,
     sysctl: dict[str, int] | None = None,
     ambient: float | None = None,
     draw: int = 0,
@@ -210,8 +216,8 @@ def compare(
     ----------
     base : str
         What to compare with: one setting or several with spaces between, each a scheduler or ``NAME=VALUE`` with
-        ``machine``, ``workload``, ``sched``, ``hz``, ``governor``, ``idle_governor``, ``ambient``, ``draw`` or a limit of
-        clamps (``"fair:v5.9"``, ``"fair:v6.12 governor=schedutil"``). The arguments of this function set the rest.
+        ``machine``, ``workload``, ``sched``, ``hz``, ``governor``, ``idle_governor``, ``idle_limit``, ``ambient``, ``draw``
+        or a limit of clamps (``"fair:v5.9"``, ``"fair:v6.12 governor=schedutil"``). The arguments of this function set the rest.
     test : str or list of str
         One side or several to compare with the base, in the form of ``base``.
     sched : str, optional
@@ -238,7 +244,7 @@ def compare(
         ``str(comparison)`` is what the command prints; ``comparison.table`` and ``comparison.runs`` are tables.
     """
     tests = [test] if isinstance(test, str) else list(test)
-    options = _options(hz, governor, idle_governor, sysctl, ambient, draw)
+    options = _options(hz, governor, idle_governor, idle_limit, sysctl, ambient, draw)
     where = False if store is None else store
     return _compare(machine, workload, [base, *tests], sched, seeds, doubt, screen, jobs or 0, where, options)
 

@@ -73,6 +73,7 @@ class _Options(TypedDict):
     hz: int | None
     governor: str
     idle_governor: str
+    idle_limit: float | None
     sysctl: dict[str, int]
     ambient: float | None
     draw: int

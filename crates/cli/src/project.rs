@@ -20,11 +20,23 @@ const FILE: &str = "fairground.toml";
 const LEN_MAX: u64 = 1 << 20;
 
 /// Keys outside of tables: [`SETTINGS`] for [`SIMULATIONS`], the others for all commands that have the option.
-const COMMON: [&str; 11] =
-    ["machine", "sched", "hz", "governor", "idle_governor", "ambient", "sysctl", "jobs", "store", "color", "quiet"];
+const COMMON: [&str; 12] = [
+    "machine",
+    "sched",
+    "hz",
+    "governor",
+    "idle_governor",
+    "idle_limit",
+    "ambient",
+    "sysctl",
+    "jobs",
+    "store",
+    "color",
+    "quiet",
+];
 
 /// Keys that say what is simulated.
-const SETTINGS: [&str; 7] = ["machine", "sched", "hz", "governor", "idle_governor", "ambient", "sysctl"];
+const SETTINGS: [&str; 8] = ["machine", "sched", "hz", "governor", "idle_governor", "idle_limit", "ambient", "sysctl"];
 
 /// Commands that take [`SETTINGS`] from outside of their tables. Others have them from a trace, a kernel or this host, and a
 /// default of the project must not replace those unseen.

@@ -17,14 +17,18 @@ pub struct RunOptions {
     /// Ticks per second: 100, 250, 300 or 1000 [default: a linux: scheduler's own, else 250]
     #[arg(long, value_parser = value_of("hz"))]
     hz: Option<String>,
-    /// Frequency governor: performance (highest frequency), powersave (lowest frequency) or schedutil (the kernel's
-    /// own, driven by the scheduler) [default: performance]
+    /// Frequency governor: performance (highest frequency), powersave (lowest frequency), schedutil (the kernel's
+    /// own, driven by the scheduler) or userspace:CLOCK, which holds a clock: userspace:1421MHz, or by CPUs
+    /// userspace:0-3=999MHz,4-7=1421MHz [default: performance]
     #[arg(long, value_parser = value_of("governor"))]
     governor: Option<String>,
     /// Idle governor: menu (predicts from past sleeps and the next timer, Linux 5.4 to 6.11) or teo (goes by the next
     /// timer unless most sleeps ended before it, Linux 6.12) [default: menu]
     #[arg(long, value_parser = value_of("idle_governor"))]
     idle_governor: Option<String>,
+    /// Idle states with a longer exit latency are off, microseconds: 100 or 100us; 0 leaves the first [default: all are on]
+    #[arg(long, value_name = "US", value_parser = value_of("idle_limit"), allow_negative_numbers = true)]
+    idle_limit: Option<String>,
     /// Limits of utilization clamps, 0 to 1024: sched_util_clamp_min, sched_util_clamp_max,
     /// sched_util_clamp_min_rt_default; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_sysctl)]
@@ -77,11 +81,12 @@ impl RunOptions {
 
     /// Like [`Self::config`], with `config` in place of the defaults.
     pub fn config_over(&self, mut config: RunConfig) -> Result<RunConfig, Failure> {
-        let RunOptions { hz, governor, idle_governor, sysctl, ambient, draw } = self;
+        let RunOptions { hz, governor, idle_governor, idle_limit, sysctl, ambient, draw } = self;
         let options = [
             ("hz", hz),
             ("governor", governor),
             ("idle_governor", idle_governor),
+            ("idle_limit", idle_limit),
             ("ambient", ambient),
             ("draw", draw),
         ];
@@ -94,11 +99,12 @@ impl RunOptions {
 
     /// The options that were given, as they can be typed again.
     pub fn typed(&self) -> Vec<String> {
-        let RunOptions { hz, governor, idle_governor, sysctl, ambient, draw } = self;
+        let RunOptions { hz, governor, idle_governor, idle_limit, sysctl, ambient, draw } = self;
         let named = [
             ("--hz", hz),
             ("--governor", governor),
             ("--idle-governor", idle_governor),
+            ("--idle-limit", idle_limit),
             ("--ambient", ambient),
             ("--draw", draw),
         ];

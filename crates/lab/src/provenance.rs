@@ -11,7 +11,7 @@ use std::fmt::Write;
 use fairground_machine::{Machine, MachineSpec, Source};
 use fairground_run::experiment::Experiment;
 use fairground_run::key::{self, CODE};
-use fairground_run::run_config::SETTINGS;
+use fairground_run::run_config::{idle_limit_us, SETTINGS};
 use serde::Serialize;
 use serde_json::{json, Map, Value};
 
@@ -60,6 +60,8 @@ struct SideProvenance {
     kernel_hash: Option<String>,
     governor: String,
     idle_governor: String,
+    /// Idle states with a longer exit latency are off; none: all are on.
+    idle_limit_us: Option<f64>,
     /// Ticks per second.
     hz: u32,
     /// Those that differ from their defaults.
@@ -123,6 +125,7 @@ impl SideProvenance {
             kernel_hash: kernel.and_then(|sched| sched.library_digest().ok()).map(|digest| format!("{digest:032x}")),
             governor: setting("governor"),
             idle_governor: setting("idle_governor"),
+            idle_limit_us: idle_limit_us(config),
             hz: config.hz,
             sysctls: sysctls.collect(),
             figures: Figures::count(machine),
@@ -204,8 +207,11 @@ impl Provenance {
         let mut words = vec![
             each("governor", &|side| side.governor.clone()),
             each("idle_governor", &|side| side.idle_governor.clone()),
-            each("hz", &|side| side.hz.to_string()),
         ];
+        if self.sides.iter().any(|side| side.idle_limit_us.is_some()) {
+            words.push(each("idle_limit", &|side| side.idle_limit_us.map_or("none".into(), |us| us.to_string())));
+        }
+        words.push(each("hz", &|side| side.hz.to_string()));
         let sysctls: BTreeSet<&String> = self.sides.iter().flat_map(|side| side.sysctls.keys()).collect();
         let value = |side: &SideProvenance, name| side.sysctls.get(name).map_or("default".into(), Value::to_string);
         words.extend(sysctls.into_iter().map(|name| each(name, &|side| value(side, name))));
@@ -391,6 +397,7 @@ impl Provenance {
             kernel_hash: None,
             governor: "performance".into(),
             idle_governor: "menu".into(),
+            idle_limit_us: None,
             hz: 250,
             sysctls: [("sched_util_clamp_min".to_owned(), json!(256))].into_iter().collect(),
             figures,

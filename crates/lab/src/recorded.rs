@@ -10,10 +10,16 @@ pub fn recorded_sched(head: &RunHead) -> String {
     Features::full_name(ours.unwrap_or("fair:")).into_owned()
 }
 
-/// The tick rate, the governors and the draw of the run; the defaults where the trace does not state them.
+/// The tick rate, the governors, the limit of idle states and the draw of the run; the defaults where the trace does not state them.
 pub fn recorded_config(head: &RunHead) -> RunConfig {
     let mut config = RunConfig::default();
-    let noted = [("hz: ", "hz"), ("governor: ", "governor"), ("idle governor: ", "idle_governor"), ("draw: ", "draw")];
+    let noted = [
+        ("hz: ", "hz"),
+        ("governor: ", "governor"),
+        ("idle governor: ", "idle_governor"),
+        ("idle limit: ", "idle_limit"),
+        ("draw: ", "draw"),
+    ];
     for (note, setting) in noted {
         // A head that was edited may have any text.
         let _ = head.note(note).map(|text| config.set_text(setting, text));
@@ -39,13 +45,14 @@ mod tests {
 
     #[test]
     fn the_settings_of_a_run_are_read_as_its_notes_say_them() {
-        let config =
-            Config { hz: 1000, governor: Governor::Schedutil, idle: IdleGovernor::Teo, draw: 7, ..Config::default() };
+        let governor = Governor::Userspace("0-3=999MHz,4-7=1421MHz".parse().unwrap());
+        let idle = IdleGovernor::Teo;
+        let config = Config { hz: 1000, governor, idle, latency_limit_ns: 12_500, draw: 7, ..Config::default() };
         let head = head("sched=fair:v5.11", &notes(&config));
         assert_eq!(recorded_sched(&head), "fair:v5.11");
         let read = recorded_config(&head);
         assert_eq!((read.hz, read.governor, read.idle), (Some(1000), config.governor, config.idle));
-        assert_eq!(read.draw, 7);
+        assert_eq!((read.idle_limit_ns, read.draw), (Some(12_500), 7));
     }
 
     #[test]

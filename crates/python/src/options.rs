@@ -20,6 +20,7 @@ pub struct Options {
     hz: Option<i64>,
     governor: String,
     idle_governor: String,
+    idle_limit: Option<f64>,
     sysctl: BTreeMap<String, i64>,
     ambient: Option<f64>,
     draw: u64,
@@ -34,6 +35,7 @@ impl Options {
         set("idle_governor", &self.idle_governor)?;
         set("draw", &self.draw.to_string())?;
         self.hz.map_or(Ok(()), |hz| set("hz", &hz.to_string()))?;
+        self.idle_limit.map_or(Ok(()), |us| set("idle_limit", &us.to_string()))?;
         self.ambient.map_or(Ok(()), |celsius| set("ambient", &celsius.to_string()))?;
         for (name, value) in &self.sysctl {
             // Other settings have arguments of their own.

@@ -5,13 +5,13 @@ mod setting;
 use std::sync::Arc;
 
 use fairground_machine::{Draw, Machine, MachineError, MachineSpec};
-use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
+use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor, NoSuchClock};
 use fairground_workload::{Warning, WarningKind, Workload, WorkloadError};
 use miette::Diagnostic;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use self::setting::{governor, InvalidSetting, Setting, SETTINGS};
+pub use self::setting::{governor, idle_limit_us, InvalidSetting, Setting, SETTINGS};
 use crate::experiment::Experiment;
 use crate::kernel_compat::{self, Incompatible};
 use crate::sched_spec::{SchedSpec, SchedSpecError};
@@ -26,6 +26,8 @@ pub struct RunConfig {
     pub governor: Governor,
     /// The cpuidle governor.
     pub idle: IdleGovernor,
+    /// Longest exit latency of idle states that are used, ns; `None`: all are.
+    pub idle_limit_ns: Option<u64>,
     /// System-wide limits of utilization clamps (the sysctls `sched_util_clamp_*`).
     pub clamps: ClampLimits,
     /// Ambient temperature, thousandths of a degree Celsius; `None`: that of the machine file.
@@ -37,7 +39,7 @@ pub struct RunConfig {
 impl Default for RunConfig {
     fn default() -> Self {
         let Config { governor, idle, clamps, ambient_mc, draw, .. } = Config::default();
-        RunConfig { hz: None, governor, idle, clamps, ambient_mc, draw }
+        RunConfig { hz: None, governor, idle, idle_limit_ns: None, clamps, ambient_mc, draw }
     }
 }
 
@@ -63,6 +65,15 @@ pub enum ExperimentError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Incompatible(#[from] Incompatible),
+    /// The machine lacks a clock that the userspace governor is to set.
+    #[error("governor userspace: {problem}")]
+    #[diagnostic(help("{help}"))]
+    NoSuchClock {
+        /// Names the CPUs and the clock.
+        problem: String,
+        /// The nearest clock, and all.
+        help: String,
+    },
     /// The lower limit is above the upper limit; Linux refuses this too.
     #[error("sched_util_clamp_min is {min}, above sched_util_clamp_max, which is {max}")]
     #[diagnostic(help("set both: --sysctl sched_util_clamp_min={max} --sysctl sched_util_clamp_max={max}"))]
@@ -79,7 +90,7 @@ pub type ExperimentAndNotes = (Experiment, Vec<String>);
 
 impl RunConfig {
     /// Sets the setting of this name ([`SETTINGS`]) from text: `hz` (ticks per second), `governor`, `idle_governor`,
-    /// `ambient` (degrees Celsius), `draw`, or a limit of utilization clamps by the name of its file.
+    /// `idle_limit` (microseconds), `ambient` (degrees Celsius), `draw`, or a limit of utilization clamps by the name of its file.
     ///
     /// # Errors
     /// If there is no such setting, or if it does not take the value.
@@ -151,6 +162,7 @@ impl RunConfig {
             let drawn = machine.with_factors(&law.factors(Draw(self.draw)))?;
             machine = Arc::new(drawn);
         }
+        self.has_clocks(&machine)?;
         kernel_compat::size(&scheds, &machine)?;
         let is_ambient_unused = self.ambient_mc.is_some() && machine.thermal.is_none();
         let unused =
@@ -165,7 +177,17 @@ impl RunConfig {
     fn config(&self, hz: u32) -> Result<Config, ExperimentError> {
         self.consistent()?;
         let RunConfig { governor, idle, clamps, ambient_mc, draw, .. } = *self;
-        Ok(Config { hz, governor, idle, clamps, ambient_mc, draw, ..Config::default() })
+        let latency_limit_ns = self.idle_limit_ns.unwrap_or(Config::default().latency_limit_ns);
+        Ok(Config { hz, governor, idle, latency_limit_ns, clamps, ambient_mc, draw, ..Config::default() })
+    }
+
+    /// Checks that the machine has the clocks that the userspace governor is to set.
+    ///
+    /// # Errors
+    /// If it lacks one; the error names the nearest.
+    pub fn has_clocks(&self, machine: &Machine) -> Result<(), ExperimentError> {
+        let Governor::Userspace(speed) = self.governor else { return Ok(()) };
+        speed.check(machine).map_err(|NoSuchClock { problem, help }| ExperimentError::NoSuchClock { problem, help })
     }
 
     /// Checks that the settings go together.
@@ -217,9 +239,13 @@ pub fn notes(config: &Config) -> Vec<String> {
         Governor::Performance => {}
         Governor::Powersave => notes.push("governor: powersave".into()),
         Governor::Schedutil => notes.push("governor: schedutil".into()),
+        Governor::Userspace(speed) => notes.push(format!("governor: userspace:{speed}")),
     }
     if config.idle == IdleGovernor::Teo {
         notes.push("idle governor: teo".into());
+    }
+    if let Some(us) = idle_limit_us(config) {
+        notes.push(format!("idle limit: {us}us"));
     }
     notes.extend(config.clamps.changed().map(|(name, value)| format!("sysctl: {name}={value}")));
     if let Some(mc) = config.ambient_mc {
@@ -240,7 +266,7 @@ mod tests {
     #[test]
     fn a_setting_is_read_as_it_is_shown() {
         let machine = Machine::preset("hikey960").unwrap();
-        let others = ["300", "schedutil", "teo", "0", "512", "128", "-12.5", "7"];
+        let others = ["300", "userspace:0-3=999000,4-7=1421000", "teo", "12.5", "0", "512", "128", "-12.5", "7"];
         for (setting, other) in SETTINGS.iter().zip(others) {
             let mut settings = RunConfig::default();
             settings.clamps.min = 0;
@@ -259,6 +285,7 @@ mod tests {
             ("hz", json!(1000)),
             ("governor", json!("schedutil")),
             ("idle_governor", json!("teo")),
+            ("idle_limit", json!(100)),
             ("ambient", json!(31.5)),
             ("kernel.sched_util_clamp_min", json!(0)),
         ] {
@@ -272,9 +299,13 @@ mod tests {
         assert!(set("hz", json!("1000")).unwrap_err().contains("hz \"1000\": expected 100"));
         assert_eq!(
             set("governor", json!("schedutill")).unwrap_err(),
-            "governor \"schedutill\": did you mean `schedutil`? expected performance, powersave, schedutil"
+            "governor \"schedutill\": did you mean `schedutil`? expected performance, powersave, schedutil or \
+             userspace:CLOCK, e.g. userspace:1421MHz or userspace:0-3=999MHz,4-7=1421MHz"
         );
         assert_eq!(set("idle_governor", json!(1)).unwrap_err(), "idle_governor 1: expected menu, teo");
+        assert!(set("governor", json!("userspace:x")).unwrap_err().contains("`x` is not a clock"));
+        assert!(set("governor", json!("userspace")).unwrap_err().contains("userspace:1421MHz"));
+        assert!(set("idle_limit", json!(-1)).unwrap_err().contains("0 to 1000000 microseconds"));
         assert!(set("ambient", json!(101)).unwrap_err().contains("-40 to 100"));
         assert!(set("sched_util_clamp_max", json!(1025)).unwrap_err().contains("0 to 1024"));
         assert!(set("goverour", json!("x")).unwrap_err().contains("did you mean `governor`?"));
@@ -283,6 +314,7 @@ mod tests {
             (Some(1000), Governor::Schedutil, IdleGovernor::Teo)
         );
         assert_eq!((settings.ambient_mc, settings.clamps.min), (Some(31_500), 0));
+        assert_eq!(settings.idle_limit_ns, Some(100_000));
         settings.clamps.max = 0;
         assert!(settings.consistent().is_ok());
         settings.clamps.min = 1;

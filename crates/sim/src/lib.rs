@@ -39,7 +39,10 @@ pub use checkers::{EventChecker, WasteMeter};
 pub use coherence::Traffic;
 pub use draw::{draw, in_amount, lineage_of_child, lineage_of_start, program_amount, program_floor, Purpose};
 pub use energy::{joules, CpuEnergy, Energy, EnergyBook, EnergyPart, RailEnergy};
-pub use engine::{Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, LockCosts, Outcome, Totals};
+pub use engine::{
+    Account, ClampLimits, Config, Engine, Governor, IdleGovernor, IdleStats, InvalidSpeed, LockCosts, NoSuchClock,
+    Outcome, SetSpeed, Totals,
+};
 pub use env::{BalanceAttempt, CpuView, Env, FrequencyLimits, IdleView, Request};
 pub use error::SimError;
 pub use event::*;

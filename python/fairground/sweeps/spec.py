@@ -102,7 +102,8 @@ class RunSpec:
     figures : tuple of (str, str, float)
         Figures of the machine that are turned: path in its file, ``"to"`` (in the unit of the file) or ``"times"``, value.
     options : tuple of (str, str or int or float)
-        Settings by name: ``hz``, ``governor``, ``idle_governor``, ``ambient`` (degrees Celsius), ``draw``, limits of clamps.
+        Settings by name: ``hz``, ``governor``, ``idle_governor``, ``idle_limit`` (microseconds), ``ambient``
+        (degrees Celsius), ``draw``, limits of clamps.
     """
 
     machine: str

@@ -38,7 +38,7 @@ pub enum Command {
     /// Compare two schedulers, workloads, machines, governors or sysctls, paired over seeds
     ///
     /// --base and --test are the sides: one setting or several with spaces between. A setting is a scheduler (fair:v6.12,
-    /// fair: for the newest release, linux:mine), or NAME=VALUE with machine, workload, sched, hz, governor, idle_governor, ambient, draw, or a limit of clamps by
+    /// fair: for the newest release, linux:mine), or NAME=VALUE with machine, workload, sched, hz, governor, idle_governor, idle_limit, ambient, draw, or a limit of clamps by
     /// the name of its sysctl. What a side does not name is common to all sides: MACHINE, WORKLOAD, --sched and the
     /// options of the same names.
     Compare(compare::Compare),

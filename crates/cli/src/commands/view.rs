@@ -201,7 +201,9 @@ impl View {
 
     /// The settings of runs that no trace takes, and whether each is given.
     fn only_of_runs(&self) -> Vec<(&'static str, bool)> {
-        ["--idle-governor", "--sysctl", "--ambient", "--draw"].map(|option| (option, self.gives(option))).into()
+        ["--idle-governor", "--idle-limit", "--sysctl", "--ambient", "--draw"]
+            .map(|option| (option, self.gives(option)))
+            .into()
     }
 
     /// The runs of a machine and a workload.

@@ -165,6 +165,51 @@ fn the_idle_governor_is_noted_when_it_is_not_the_default() {
     refuses(&format!("{SMALL} --idle-governor ladder"), &["ladder", "menu", "teo"]);
 }
 
+#[test]
+fn clocks_that_are_set_are_held_or_refused_with_the_nearest() {
+    let run = |governor: &str| {
+        json(&format!("run hikey960 sched-pipe:loops=200 --sched fair:v5.9 --format json --governor {governor}"))
+    };
+    let ops = |run: &serde_json::Value| run["metrics"][0]["value"].as_f64().unwrap();
+    let [low, between, high] = ["powersave", "userspace:0-3=999MHz,4-7=1421MHz", "performance"].map(run);
+    assert_eq!(between["metrics"][0]["name"], "ops_per_sec");
+    assert!(ops(&low) < ops(&between) && ops(&between) < ops(&high), "{low} {between} {high}");
+    assert_eq!(between["notes"][0], "governor: userspace:0-3=999000,4-7=1421000");
+    assert_eq!(between["provenance"]["governor"], "userspace:0-3=999000,4-7=1421000");
+    assert_eq!(run("userspace:0-3=533000,4-7=0.903GHz")["hash"], low["hash"], "the lowest clocks are powersave's");
+    let table = succeeds(&format!("{BASE} --test 'fair:v5.9 governor=userspace:0-3=1709000,4-7=903000'"));
+    assert!(table.contains("governor=userspace:0-3=1709000,4-7=903000"), "{table}");
+    refuses(
+        "run hikey960 sched-pipe:loops=200 --sched fair:v5.9 --governor userspace:0-3=999MHz,4-7=1400MHz",
+        &["CPUs 4-7 have no clock of 1400000 kHz", "the nearest is 1421000", "903000, 1421000, 1805000"],
+    );
+    refuses(&format!("{SMALL} --governor userspace:fast"), &["--governor", "`fast` is not a clock", "MHz"]);
+    refuses(&format!("{SMALL} --governor userspace"), &["userspace:1421MHz"]);
+}
+
+#[test]
+fn a_limit_of_exit_latencies_takes_deep_states_away() {
+    let run = |more: &str| {
+        json(&format!("run hikey960 periodic:duration=1 --sched fair:v5.9 --metrics all --format json {more}"))
+    };
+    let asleep = |run: &serde_json::Value| -> f64 {
+        let metrics = run["metrics"].as_array().unwrap().iter();
+        let deep = metrics.filter(|m| m["name"].as_str().is_some_and(|name| name.ends_with("_sleep")));
+        deep.map(|m| m["value"].as_f64().unwrap()).sum()
+    };
+    let [free, limited] = ["", "--idle-limit 100us"].map(run);
+    assert!(asleep(&free) > 1.0 && asleep(&limited) == 0.0, "{free} {limited}");
+    assert_eq!((&limited["notes"][0], &free["notes"]), (&"idle limit: 100us".into(), &serde_json::json!([])));
+    let limits = [&free, &limited].map(|run| run["provenance"]["idle_limit_us"].clone());
+    assert_eq!(limits, [serde_json::Value::Null, 100.0.into()]);
+    assert_eq!(run("--idle-limit 5000")["hash"], free["hash"], "no exit latency is longer");
+    let table = succeeds(&format!("{BASE} --test 'fair:v5.9 idle_limit=100'"));
+    assert!(table.contains("test      idle_limit=100\n") && table.contains("idle_limit=none/100"), "{table}");
+    for wrong in ["-1", "soon", "1e9"] {
+        refuses(&format!("{SMALL} --idle-limit {wrong}"), &["--idle-limit", "0 to 1000000 microseconds"]);
+    }
+}
+
 fn names(words: &str) -> Vec<String> {
     let result = json(&format!("{SMALL} --format json {words}"));
     result["metrics"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap().to_owned()).collect()

@@ -2,7 +2,7 @@
 //! shown. The options of commands, the sides of a comparison, experiment files and Python all use this table.
 
 use fairground_machine::{suggest, Machine};
-use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor};
+use fairground_sim::{ClampLimits, Config, Governor, IdleGovernor, SetSpeed};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -25,7 +25,7 @@ pub struct Setting {
     pub name: &'static str,
     /// The words that it takes; empty if it takes numbers.
     pub words: &'static [&'static str],
-    /// Describes the numbers that it takes.
+    /// Describes the numbers that it takes, or what else than the words.
     numbers: &'static str,
     /// Sets it from text. Returns `None` if it does not take this value.
     set: fn(&mut RunConfig, &str) -> Option<()>,
@@ -39,12 +39,18 @@ const RATES: [u32; 4] = [100, 250, 300, 1000];
 const GOVERNORS: [(&str, Governor); 3] =
     [("performance", Governor::Performance), ("powersave", Governor::Powersave), ("schedutil", Governor::Schedutil)];
 
+/// What a governor is beside these.
+const USERSPACE: &str = " or userspace:CLOCK, e.g. userspace:1421MHz or userspace:0-3=999MHz,4-7=1421MHz";
+
+/// The name of the governor that holds the clock behind it.
+const USERSPACE_NAME: &str = "userspace:";
+
 const IDLE_GOVERNORS: [(&str, IdleGovernor); 2] = [("menu", IdleGovernor::Menu), ("teo", IdleGovernor::Teo)];
 
 const CLAMP: &str = "a whole number, 0 to 1024";
 
 /// All settings, in the order in which they are shown.
-pub const SETTINGS: [Setting; 8] = [
+pub const SETTINGS: [Setting; 9] = [
     Setting {
         name: "hz",
         words: &[],
@@ -58,12 +64,18 @@ pub const SETTINGS: [Setting; 8] = [
     Setting {
         name: "governor",
         words: &[GOVERNORS[0].0, GOVERNORS[1].0, GOVERNORS[2].0],
-        numbers: "",
+        numbers: USERSPACE,
         set: |config, text| {
-            config.governor = value_of(&GOVERNORS, text)?;
+            config.governor = match text.strip_prefix(USERSPACE_NAME) {
+                Some(speed) => Governor::Userspace(speed.parse().ok()?),
+                None => value_of(&GOVERNORS, text)?,
+            };
             Some(())
         },
-        text: |config, _| word_of(&GOVERNORS, config.governor),
+        text: |config, _| match config.governor {
+            Governor::Userspace(speed) => format!("{USERSPACE_NAME}{speed}"),
+            governor => word_of(&GOVERNORS, governor),
+        },
     },
     Setting {
         name: "idle_governor",
@@ -74,6 +86,18 @@ pub const SETTINGS: [Setting; 8] = [
             Some(())
         },
         text: |config, _| word_of(&IDLE_GOVERNORS, config.idle),
+    },
+    Setting {
+        name: "idle_limit",
+        words: &[],
+        numbers: "0 to 1000000 microseconds, e.g. 100 or 100us",
+        set: |config, text| {
+            let us = text.strip_suffix("us").unwrap_or(text).trim_end().parse::<f64>().ok();
+            let us = us.filter(|us| (0.0..=1e6).contains(us))?;
+            config.idle_limit_ns = Some((us * 1e3).round() as u64);
+            Some(())
+        },
+        text: |config, _| idle_limit_us(config).map_or("none".into(), |us| us.to_string()),
     },
     Setting {
         name: ClampLimits::NAMES[0],
@@ -122,6 +146,12 @@ pub const SETTINGS: [Setting; 8] = [
     },
 ];
 
+/// The longest exit latency of idle states that are used, microseconds; `None`: all are.
+pub fn idle_limit_us(config: &Config) -> Option<f64> {
+    let is_set = config.latency_limit_ns != Config::default().latency_limit_ns;
+    is_set.then_some(config.latency_limit_ns as f64 / 1e3)
+}
+
 fn value_of<T: Copy>(words: &[(&str, T)], text: &str) -> Option<T> {
     words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
 }
@@ -163,11 +193,20 @@ impl Setting {
         (self.set)(config, text).ok_or_else(|| self.invalid(text, &format!("{text:?}")))
     }
 
+    /// The nearest word and all; what is wrong with the clocks behind a governor.
+    fn suggest(&self, text: &str, words: &[&str]) -> String {
+        let clocks = text.strip_prefix(USERSPACE_NAME).filter(|_| self.numbers == USERSPACE);
+        match clocks.map(str::parse::<SetSpeed>) {
+            Some(Err(problem)) => problem.to_string(),
+            _ => format!("{}{}", suggest(text, words.iter().copied()), self.numbers),
+        }
+    }
+
     /// The error for the value `text`; the message shows `shown`.
     pub(super) fn invalid(&self, text: &str, shown: &str) -> InvalidSetting {
         let help = match self.words {
             [] => format!("expected {}", self.numbers),
-            words => suggest(text, words.iter().copied()),
+            words => self.suggest(text, words),
         };
         let shown = if text.parse::<f64>().is_ok() { text } else { shown };
         InvalidSetting { problem: format!("{} {shown}", self.name), help }

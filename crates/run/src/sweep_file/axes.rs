@@ -146,6 +146,7 @@ impl Reader<'_> {
     fn setting(&self, name: &str, level: &Node) -> FileResult<()> {
         let mut config = self.fixed;
         config.set(name, &value(level)?).map_err(|e| fault_at(level, &e))?;
+        self.boards.iter().try_for_each(|board| config.has_clocks(&board.machine)).map_err(|e| fault_at(level, &e))?;
         let fits = |sched: &SchedSpec| kernel_compat::hz(std::slice::from_ref(sched), config.hz).map(drop);
         self.scheds.iter().try_for_each(fits).map_err(|e| fault_at(level, &e))
     }

@@ -197,6 +197,7 @@ impl Reader<'_> {
         match kind {
             Kind::Machine => {
                 let board = self.finder.machine(node)?;
+                self.fixed.has_clocks(&board.machine).map_err(|e| fault_at(node, &e))?;
                 self.boards.push(board);
             }
             Kind::Workload => {

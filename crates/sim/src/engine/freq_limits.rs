@@ -92,8 +92,8 @@ impl Engine {
             return self.fail_invariant(format!("a frequency was asked for on CPU {cpu}, which does not exist"));
         };
         if self.config.governor != Governor::Schedutil {
-            let governor = self.config.governor;
-            return self.fail_invariant(format!("CPU {cpu} asked for {khz} kHz, but frequencies are {governor:?}'s"));
+            let what = format!("CPU {cpu} asked for {khz} kHz, but the governor is not schedutil");
+            return self.fail_invariant(what);
         }
         let opps = &self.machine.freq_domains[domain as usize].opps;
         let opp = opps.iter().position(|o| o.khz >= khz).unwrap_or(opps.len() - 1) as u32;

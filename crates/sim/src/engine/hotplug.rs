@@ -52,7 +52,7 @@ impl Engine {
         }
         match self.config.governor {
             Governor::Schedutil => refuse("not modelled with schedutil, choose another governor"),
-            Governor::Performance | Governor::Powersave => Ok(()),
+            Governor::Performance | Governor::Powersave | Governor::Userspace(_) => Ok(()),
         }
     }
 

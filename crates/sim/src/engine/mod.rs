@@ -44,6 +44,7 @@ mod queue;
 mod report;
 mod roster;
 mod sample;
+mod set_speed;
 mod task;
 mod thermal;
 mod ticket;
@@ -74,6 +75,7 @@ pub use idle::IdleStats;
 use objects::Obj;
 use queue::{EngineEvent, Queue};
 pub use report::{Account, Outcome, Totals};
+pub use set_speed::{InvalidSpeed, NoSuchClock, SetSpeed};
 use task::Task;
 use thermal::Heat;
 
@@ -92,6 +94,8 @@ pub enum Governor {
     Performance,
     /// Every domain at its bottom operating point.
     Powersave,
+    /// Every domain at the operating point that the user sets.
+    Userspace(SetSpeed),
     /// The scheduler's own: it asks through [`Env::request_frequency`], and begins at the bottom.
     Schedutil,
 }
@@ -281,6 +285,8 @@ impl Engine {
         let opp = machine.freq_domains.iter().map(|d| match config.governor {
             Governor::Performance => d.opps.len() as u32 - 1,
             Governor::Powersave | Governor::Schedutil => 0,
+            // A run with clocks that the machine does not have is refused when it begins.
+            Governor::Userspace(speed) => speed.opp(d).unwrap_or(0),
         });
         let opp: Vec<u32> = opp.collect();
         let mut at_top = vec![DurationMeter::default(); opp.len()];
@@ -440,6 +446,10 @@ impl Engine {
             return fail(problem.to_string());
         }
         self.refuse_hotplug()?;
+        if let Governor::Userspace(speed) = self.config.governor {
+            let what = |no: NoSuchClock| SimError::Refused { what: format!("{no}; {}", no.help) };
+            speed.check(&self.machine).map_err(what)?;
+        }
         let (s, max) = (|ns: Time| ns as f64 / 1e9, self.config.max_time_ns);
         match self.workload.duration_ns.filter(|d| *d > max) {
             None => Ok(()),
