@@ -164,6 +164,15 @@ same "review, --jobs 1 and 8" "$one" "$("$debug" "${args[@]}" --jobs 8)"
 args=(bisect --features fair:v5.9..fair:v5.11 --machine hikey960 --workload sched-pipe:loops=300 --threshold 10 --no-store --format json)
 same "bisect, --jobs 1 and 8" "$("$release" "${args[@]}" --jobs 1)" "$("$debug" "${args[@]}" --jobs 8)"
 
+# The table of a grid.
+printf 'experiment = { name = "g", seeds = 2 }\nfixed = { machine = "hikey960", sched = "fair:v6.12", workload = "sched-pipe:loops=100" }\n' >"$dir/grid.toml"
+printf 'axes = { settings = { governor = ["schedutil", "userspace:0-3=999000,4-7=1421000"], idle_limit = [100, 5000] } }\n' >>"$dir/grid.toml"
+for ending in csv json; do
+	"$release" sweep "$dir/grid.toml" --store "$dir/grid-1" --jobs 1 --output "$dir/one.$ending" >/dev/null
+	"$debug" sweep "$dir/grid.toml" --store "$dir/grid-8" --jobs 8 --output "$dir/eight.$ending" >/dev/null
+	same "a grid's $ending, --jobs 1 and 8" "$(cat "$dir/one.$ending")" "$(cat "$dir/eight.$ending")"
+done
+
 # The scoreboard, run at once, and in two parts of which the second finds the first on record.
 args=(reproduce all --quick --row asym-prev-first/ --row hikey/sched-pipe --format json)
 one=$("$release" "${args[@]}" --no-store --jobs 1)

@@ -5,7 +5,7 @@
 //! compares base and test, pair by pair ([`stats`]), and [`tables::Format`] formats it. [`published`] holds the values of
 //! mails, [`reproduce`] runs their rows, [`calibrate`] repeats the fits. [`cost_attribution`] attributes a change to cost
 //! terms, [`ablation`] to features; [`robustness`] and [`sensitivity`] vary what a mail or a machine leaves open.
-//! [`doubt`] repeats a comparison on draws of the figures in doubt. [`provenance`] says what a result was made by and from. [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed. [`mod@explain`] gives the reasons of
+//! [`doubt`] repeats a comparison on draws of the figures in doubt. [`provenance`] says what a result was made by and from. [`sweep_table`] writes what a grid has given, [`fail_if`] turns a report into a gate, [`mod@bench`] measures our own speed. [`mod@explain`] gives the reasons of
 //! placements, [`counterfactual`] the choices of our policy on a recording, [`for_view`] the sides of a page, [`regret`] the energy of placements above the
 //! optimum. [`conformance`] compares a kernel's decisions with our policy.
 //!
@@ -69,4 +69,6 @@ pub mod sensitivity;
 mod shortened;
 pub mod sides;
 pub mod stats;
+#[cfg(unix)]
+pub mod sweep_table;
 pub mod tables;

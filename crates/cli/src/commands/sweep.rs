@@ -1,14 +1,17 @@
-//! `fairground sweep`: grids are carried out here, designs, tables, reports and farms by the Python package.
+//! `fairground sweep`: grids are carried out and written here, designs, Parquet, reports and farms by the Python package.
 
 mod grid;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fairground_lab::sweep_table::SweepFormat;
 use fairground_run::sweep_file::{Design, SweepFile};
+use miette::Diagnostic;
+use thiserror::Error;
 
 use crate::error::{End, Failure};
 use crate::output::print;
@@ -16,8 +19,8 @@ use crate::python;
 
 /// Carries out an experiment: many runs over machines, workloads, schedulers, features and figures.
 ///
-/// Ctrl-C and kills lose only the unfinished runs: the same command continues from there. Designs other than a grid, tables,
-/// reports and farms are the Python package's, with the interpreter that $FAIRGROUND_PYTHON names, that of the virtual
+/// Ctrl-C and kills lose only the unfinished runs: the same command continues from there. Designs other than a grid,
+/// Parquet, reports and farms are the Python package's, with the interpreter that $FAIRGROUND_PYTHON names, that of the virtual
 /// environment of this command, or python3.
 #[derive(Args)]
 pub struct Sweep {
@@ -45,12 +48,48 @@ pub struct Sweep {
     /// Run nothing: show the results so far; another command may write meanwhile
     #[arg(long, conflicts_with_all = ["jobs", "dask", "retry"])]
     status: bool,
-    /// Write the table to FILE, .parquet or .csv
+    /// Write the table to FILE, .csv, .json or .parquet
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write effects, indices and regressions to FILE, .html
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+}
+
+/// The name of the table's file does not say how to write it.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--output {file}: expected a name that ends in .csv, .json or .parquet")]
+struct UnknownTable {
+    file: String,
+}
+
+/// The package writes no JSON.
+#[derive(Debug, Error, Diagnostic)]
+#[error("--output {file}: JSON is for grids that this command carries out itself")]
+#[diagnostic(help("name a .csv or .parquet file, or leave out --dask and --report"))]
+struct NoJson {
+    file: String,
+}
+
+/// Who writes a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TableFormat {
+    Ours(SweepFormat),
+    Package,
+}
+
+impl TableFormat {
+    /// By the end of the file's name; what is no regular file is left to the package.
+    fn find(file: &Path) -> Result<TableFormat, UnknownTable> {
+        let is_special = || std::fs::metadata(file).is_ok_and(|found| !found.is_file());
+        match file.extension().and_then(OsStr::to_str) {
+            Some("csv") => Ok(TableFormat::Ours(SweepFormat::Csv)),
+            Some("json") => Ok(TableFormat::Ours(SweepFormat::Json)),
+            Some("parquet") => Ok(TableFormat::Package),
+            _ if is_special() => Ok(TableFormat::Package),
+            _ => Err(UnknownTable { file: file.display().to_string() }),
+        }
+    }
 }
 
 impl Sweep {
@@ -60,9 +99,14 @@ impl Sweep {
             print(&contents(&sweep))?;
             return Ok(End::Done);
         }
-        let is_pythons = self.dask.is_some() || self.output.is_some() || self.report.is_some();
-        match sweep.design {
-            Design::Grid if !is_pythons => self.grid(sweep),
+        let table = self.output.as_deref().map(TableFormat::find).transpose()?;
+        let is_pythons = self.dask.is_some() || self.report.is_some() || table == Some(TableFormat::Package);
+        match (sweep.design, table) {
+            (Design::Grid, None | Some(TableFormat::Package)) if !is_pythons => self.grid(sweep, None),
+            (Design::Grid, Some(TableFormat::Ours(format))) if !is_pythons => self.grid(sweep, Some(format)),
+            (_, Some(TableFormat::Ours(SweepFormat::Json))) => {
+                Err(NoJson { file: self.output.unwrap_or_default().display().to_string() }.into())
+            }
             _ => Err(python::sweep(self.words()).into()),
         }
     }

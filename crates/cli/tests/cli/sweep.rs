@@ -63,6 +63,51 @@ fn a_grid_needs_no_python() {
 }
 
 #[test]
+fn the_table_of_a_grid_needs_no_python() {
+    let dir = experiments();
+    let written = |name: &str, words: &[&str]| {
+        let ran = sweep_in(dir.path(), &[&["grid.toml", "--store", "kept", "--output", name], words].concat());
+        assert_eq!((ran.stdout.as_str(), ran.code), ("pipes: 4 of 4 runs\n", 0), "{}", ran.stderr);
+        std::fs::read_to_string(dir.path().join(name)).unwrap()
+    };
+    let (csv, json) = (written("t.csv", &[]), written("t.json", &["--status"]));
+    assert_eq!(csv, written("again.csv", &["--jobs", "1"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0][..3], ["sched", "seed", "hash"]);
+    assert!(rows[0].ends_with(&["version", "commit", "program_hash"]), "{csv}");
+    let places: Vec<&[&str]> = rows[1..].iter().map(|row| &row[..2]).collect();
+    assert_eq!(places, [["fair:v5.9", "1"], ["fair:v5.9", "2"], ["fair:v5.11", "1"], ["fair:v5.11", "2"]]);
+    let run = "run hikey960 sched-pipe:loops=20,threads --sched fair:v5.11 --seed 2 --format json --metrics all";
+    let run = crate::json(run);
+    let column = rows[0].iter().position(|name| *name == "energy_j").unwrap();
+    let energy = run["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "energy_j").unwrap();
+    assert_eq!(run["hash"], rows[4][2]);
+    assert_eq!(rows[4][column], energy["value"].to_string());
+    assert_eq!((&json["rows"][3]["hash"], &json["rows"][3]["energy_j"]), (&run["hash"], &energy["value"]));
+    assert_eq!(json["metrics"]["energy_j"], serde_json::json!({ "unit": "J", "better": "lower" }));
+}
+
+#[test]
+fn a_table_that_cannot_be_written_is_refused_before_a_run() {
+    let dir = experiments();
+    std::fs::write(dir.path().join("grid.csv"), GRID).unwrap();
+    for (words, part) in [
+        (&["grid.toml", "--output", "t.txt"][..], "expected a name that ends in .csv, .json or .parquet"),
+        (&["grid.toml", "--output", "nowhere/t.csv"], "there is no directory nowhere"),
+        (&["grid.csv", "--output", "grid.csv"], "this command reads it"),
+        (&["random.toml", "--output", "t.json"], "JSON is for grids"),
+        (&["grid.toml", "--output", "t.json", "--report", "r.html"], "leave out --dask and --report"),
+        (&["grid.toml", "--output", "t.parquet"], "/nowhere/python"),
+        (&["random.toml", "--output", "t.csv"], "/nowhere/python"),
+    ] {
+        let ran = sweep_in(dir.path(), &[words, &["--store", "kept"]].concat());
+        assert!(ran.code == 2 && ran.stderr.contains(part), "{words:?}: {} {}", ran.code, ran.stderr);
+    }
+    assert!(!dir.path().join("kept").exists());
+}
+
+#[test]
 fn a_run_that_cannot_begin_is_a_failure_of_the_grid_and_leaves_the_others() {
     let dir = experiments();
     let text = GRID.replace("sched-pipe:loops=20,threads", "w.json");

@@ -1,6 +1,8 @@
 //! Comma-separated: one line per metric and test. An empty field is a figure that does not exist, or a machine, workload
 //! or scheduler that is not the same in all sides; notes are joined by semicolons. Failed runs are not part of it; take JSON for those.
 
+use std::io::{self, Write};
+
 use crate::comparison::{Comparison, Report, Row};
 use crate::provenance::Provenance;
 
@@ -44,21 +46,50 @@ pub fn render(report: &Report) -> String {
 }
 
 /// CSV under a line of names; all rows have as many cells as it. Ends with a newline.
-///
-/// Names of tasks, files and machines come from outside, and spreadsheets run a cell that begins with `=`, `+`, `-`, `@`,
-/// a tab or a carriage return as a formula. Such a cell gets a `'` in front, which they take for the mark of text, unless
-/// it is a number.
 pub fn comma_separated<'a>(
     header: impl IntoIterator<Item = &'a str>,
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut text = Vec::new();
+    let mut writer = CsvWriter::new(&mut text);
     let written = writer
-        .write_record(header.into_iter().map(inert))
-        .and_then(|()| rows.into_iter().try_for_each(|row| writer.write_record(row.iter().map(|cell| inert(cell)))));
+        .row(header)
+        .and_then(|()| rows.into_iter().try_for_each(|row| writer.row(row)))
+        .and_then(|()| writer.finish());
     // Records of equal length written to memory: there is nothing that could fail.
     debug_assert!(written.is_ok());
-    String::from_utf8_lossy(&writer.into_inner().unwrap_or_default()).into_owned()
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Writes CSV row by row, the line of names first.
+///
+/// Names of tasks, files and machines come from outside, and spreadsheets run a cell that begins with `=`, `+`, `-`, `@`,
+/// a tab or a carriage return as a formula. Such a cell gets a `'` in front, which they take for the mark of text, unless
+/// it is a number.
+pub struct CsvWriter<W: Write>(csv::Writer<W>);
+
+impl<W: Write> CsvWriter<W> {
+    /// Nothing is written yet.
+    pub fn new(out: W) -> CsvWriter<W> {
+        CsvWriter(csv::Writer::from_writer(out))
+    }
+
+    /// Writes a row.
+    ///
+    /// # Errors
+    /// If it cannot be written, or has another number of cells than the first.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) -> io::Result<()> {
+        self.0.write_record(cells.into_iter().map(|cell| inert(cell.as_ref())))?;
+        Ok(())
+    }
+
+    /// Writes what is held back.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// The cell as a spreadsheet does not take it for a formula.

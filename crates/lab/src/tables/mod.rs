@@ -19,7 +19,7 @@ use std::str::FromStr;
 use fairground_machine::nearest;
 
 pub use self::columns::zeros;
-pub use self::csv::comma_separated;
+pub use self::csv::{comma_separated, CsvWriter};
 pub use self::fold::{ascii, fold};
 pub use self::html::{decisions, render_with as page, PairShown};
 pub use self::json::{documents, SCHEMA};

@@ -28,13 +28,7 @@ impl SweepFile {
         let mut spec = RunSpec::new(&fixed("machine"), &fixed("workload"), &fixed("sched"), 1);
         spec.options.clone_from(&self.settings);
         let (mut features, mut options) = (String::new(), Vec::new());
-        let mut left = point;
-        let mut levels = vec![0; self.axes.len()];
-        for (level, axis) in levels.iter_mut().zip(&self.axes).rev() {
-            *level = (left % axis.count().max(1)) as usize;
-            left /= axis.count().max(1);
-        }
-        for (axis, level) in self.axes.iter().zip(levels) {
+        for (axis, level) in self.axes.iter().zip(self.places(point)) {
             let Levels::Listed(values) = &axis.levels else { continue };
             let (value, piece) = (&values[level], axis.pieces.get(level).map_or("", String::as_str));
             let text = || value.as_str().unwrap_or_default().to_owned();
@@ -62,6 +56,27 @@ impl SweepFile {
         spec.figures.sort_by(|a, b| (&a.0, way_word(a.1)).cmp(&(&b.0, way_word(b.1))));
         spec.options.sort_by(|a, b| (&a.0, a.1.to_string()).cmp(&(&b.0, b.1.to_string())));
         spec
+    }
+
+    /// The level of each axis at the point of this number in [`Self::grid`].
+    pub fn levels(&self, point: u64) -> Vec<&Value> {
+        let at = self.axes.iter().zip(self.places(point));
+        at.map(|(axis, place)| match &axis.levels {
+            Levels::Listed(values) => &values[place],
+            Levels::Range(_) => &Value::Null,
+        })
+        .collect()
+    }
+
+    /// The place of each axis's level in its list.
+    fn places(&self, point: u64) -> Vec<usize> {
+        let mut left = point;
+        let mut places = vec![0; self.axes.len()];
+        for (place, axis) in places.iter_mut().zip(&self.axes).rev() {
+            *place = (left % axis.count().max(1)) as usize;
+            left /= axis.count().max(1);
+        }
+        places
     }
 }
 
@@ -93,6 +108,8 @@ impl Axis {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use crate::run_spec::Inputs;
 
     use super::*;
@@ -114,6 +131,7 @@ mod tests {
         assert_eq!(shown[1], "fair:v5.9-asym-prev-first sched-pipe:loops=10,threads");
         assert_eq!(shown[2], "fair:v5.9+asym-prev-first sched-pipe:loops=10");
         assert_eq!(shown[7], "fair:v5.11+asym-prev-first sched-pipe:loops=10,threads");
+        assert_eq!(sweep.levels(2), [&json!("fair:v5.9"), &json!(true), &json!(false)]);
         let first = sweep.grid().next().unwrap();
         assert_eq!((first.seed, first.options), (1, vec![("hz".to_owned(), 250.into())]));
     }

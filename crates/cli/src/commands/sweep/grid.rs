@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
+use fairground_lab::sweep_table::{SweepFormat, SweepTable};
 use fairground_linux::build::user_cache;
 use fairground_run::batch::BatchError;
 use fairground_run::executor::Executor;
@@ -16,8 +17,9 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::Sweep;
-use crate::error::{End, Failure};
-use crate::output::{complain, print, stop_on_signals};
+use crate::error::{run_failed, End, Failure};
+use crate::output::{complain, print, stop_on_signals, OutputFile};
+use crate::provenance::made_by;
 use crate::store::{interrupted, Runs};
 
 /// A grid with more runs must be confirmed.
@@ -69,10 +71,45 @@ impl Point {
     }
 }
 
+/// A table to be written, and the runs on record: point, seed and key.
+struct Table<'a> {
+    columns: SweepTable<'a>,
+    runs: Vec<(u64, u64, Key)>,
+    format: SweepFormat,
+    file: OutputFile,
+}
+
+impl Table<'_> {
+    /// Writes what is on record.
+    fn write(mut self, store: &Store) -> Result<(), Failure> {
+        let fault = |e: std::io::Error| run_failed(format!("cannot write the table: {e}"));
+        let mut rows = self.columns.begin(self.format, &mut self.file).map_err(fault)?;
+        for (point, seed, key) in self.runs {
+            match store.get(key) {
+                Lookup::Found(Record { outcome: Ok(run), .. }) => rows.row(point, seed, &run).map_err(fault)?,
+                // Somebody else has taken it away since.
+                _ => {
+                    complain(&format!("warning: not in the table: a result that is gone (point {point}, seed {seed})"))
+                }
+            }
+        }
+        rows.finish().map_err(fault)?;
+        self.file.finish()
+    }
+}
+
 impl Sweep {
-    /// Makes the runs that the store lacks, and says how many there are.
-    pub(super) fn grid(&self, sweep: SweepFile) -> Result<End, Failure> {
+    /// The table in this format, its file opened before the work, so that a bad path is known at once.
+    fn table<'a>(&self, sweep: &'a SweepFile, format: SweepFormat) -> Result<Option<Table<'a>>, Failure> {
+        let Some(path) = &self.output else { return Ok(None) };
+        let file = OutputFile::beside(path, &[Some(&self.file)])?;
+        Ok(Some(Table { columns: SweepTable::new(sweep, made_by()), runs: Vec::new(), format, file }))
+    }
+
+    /// Makes the runs that the store lacks, writes their table, and says how many there are.
+    pub(super) fn grid(&self, sweep: SweepFile, format: Option<SweepFormat>) -> Result<End, Failure> {
         let runs = sweep.size();
+        let mut table = format.map_or(Ok(None), |format| self.table(&sweep, format))?;
         if runs > CONFIRM_ABOVE && !self.yes {
             return Err(TooLarge { name: sweep.name, runs }.into());
         }
@@ -84,7 +121,7 @@ impl Sweep {
         store.warnings().iter().for_each(|warning| complain(&format!("warning: {warning}")));
         let resolver = Resolver::new(sweep.inputs.clone());
         let seeds: Vec<u64> = (1..=sweep.seeds.into()).collect();
-        let (mut tally, mut points) = (Tally::default(), sweep.grid());
+        let (mut tally, mut points, mut first) = (Tally::default(), sweep.grid(), 0);
         // What is only read ends by signals at once.
         let stop = (!self.status).then(stop_on_signals);
         loop {
@@ -105,8 +142,10 @@ impl Sweep {
             if let Some(stop) = &stop {
                 self.complete(&store, &resolver, &chunk, &seeds, stop, &mut tally)?;
             }
-            count(&store, &chunk, &seeds, &mut tally);
+            count(&store, first, &chunk, &seeds, &mut tally, table.as_mut());
+            first += chunk.len() as u64;
         }
+        table.map_or(Ok(()), |table| table.write(&store))?;
         self.say(&sweep.name, runs, &tally)
     }
 
@@ -195,12 +234,18 @@ fn forget_failures(store: &Store, points: &[Point], seeds: &[u64]) -> Result<(),
     Ok(())
 }
 
-/// Counts what is on record of these points.
-fn count(store: &Store, points: &[Point], seeds: &[u64], tally: &mut Tally) {
-    for point in points {
+/// Counts what is on record of these points, of which `first` is the number of the first.
+fn count(store: &Store, first: u64, points: &[Point], seeds: &[u64], tally: &mut Tally, mut table: Option<&mut Table>) {
+    for (number, point) in (first..).zip(points) {
         for (seed, key) in point.keys(seeds) {
             match store.get(key) {
-                Lookup::Found(Record { outcome: Ok(_), .. }) => tally.kept += 1,
+                Lookup::Found(Record { outcome: Ok(run), .. }) => {
+                    tally.kept += 1;
+                    if let Some(table) = &mut table {
+                        table.columns.add_figures(&run);
+                        table.runs.push((number, seed, key));
+                    }
+                }
                 Lookup::Found(Record { outcome: Err(message), .. }) => tally.failure(&point.spec, seed, &message),
                 Lookup::Damaged(what) => complain(&format!("warning: a kept result is damaged, run again: {what}")),
                 Lookup::Missing => {}

@@ -1,0 +1,237 @@
+//! The table of a grid as CSV and JSON: a row for each run on record, in the order of the experiment.
+//!
+//! Columns are those of the Python package's tables: one for each axis, `seed`, `hash` of the event stream, then all figures
+//! by name. A figure with the name of another column has `_` appended. Runs are given twice: first for the names of their
+//! figures, then for their rows, so that no table is held in memory.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use fairground_run::batch::RunReport;
+use fairground_run::metrics::Better;
+use fairground_run::sweep_file::SweepFile;
+use serde_json::{json, Map, Value};
+
+use crate::provenance::MadeBy;
+use crate::tables::{printable, CsvWriter};
+
+/// Version of the JSON.
+pub const SCHEMA: &str = "fairground-sweep-1";
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepFormat {
+    /// Comma-separated values; a figure that a run does not have is empty.
+    Csv,
+    /// One object with `rows[]`; a figure that a run does not have is `null`.
+    Json,
+}
+
+/// The columns of a grid's table.
+pub struct SweepTable<'a> {
+    sweep: &'a SweepFile,
+    by: MadeBy,
+    /// Unit and direction of each figure.
+    figures: BTreeMap<String, (String, Better)>,
+}
+
+impl<'a> SweepTable<'a> {
+    /// The table without figures. `by`: the program that writes it.
+    pub fn new(sweep: &'a SweepFile, by: MadeBy) -> SweepTable<'a> {
+        SweepTable { sweep, by, figures: BTreeMap::new() }
+    }
+
+    /// Adds the names of the figures of a run.
+    pub fn add_figures(&mut self, run: &RunReport) {
+        for value in &run.metrics {
+            let metric = &value.metric;
+            if !self.figures.contains_key(&metric.name) {
+                self.figures.insert(metric.name.clone(), (metric.unit.clone(), metric.better));
+            }
+        }
+    }
+
+    /// Begins the table: what stands before its rows is written.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn begin<W: Write>(&self, format: SweepFormat, mut out: W) -> io::Result<SweepRows<'_, W>> {
+        let mut columns: Vec<String> = self.sweep.axes.iter().map(|axis| axis.name.clone()).collect();
+        columns.extend(["seed".to_owned(), "hash".to_owned()]);
+        let mut add = |name: &str| {
+            let mut name = name.to_owned();
+            while columns.contains(&name) {
+                name.push('_');
+            }
+            columns.push(name.clone());
+            name
+        };
+        let figures: Vec<String> = self.figures.keys().map(|name| add(name)).collect();
+        let MadeBy { version, commit, program_hash, .. } = &self.by;
+        let program = [("version", *version), ("commit", *commit), ("program_hash", *program_hash)];
+        let rows = match format {
+            SweepFormat::Csv => {
+                program.iter().for_each(|(name, _)| drop(add(name)));
+                let mut csv = CsvWriter::new(out);
+                csv.row(columns.iter().map(|name| printable(name)))?;
+                Rows::Csv(Box::new(csv), program.map(|(_, value)| value))
+            }
+            SweepFormat::Json => {
+                let about = |(name, (unit, better)): (&String, &(String, Better))| {
+                    (name.clone(), json!({ "unit": unit, "better": better.word() }))
+                };
+                let metrics: Map<String, Value> = figures.iter().zip(self.figures.values()).map(about).collect();
+                let axes: Vec<&str> = self.sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
+                let mut head = json!({ "schema": SCHEMA, "name": self.sweep.name, "seeds": self.sweep.seeds, "axes": axes, "metrics": metrics });
+                program.iter().for_each(|(name, value)| head[*name] = json!(value));
+                // The rows take the place of the closing brace.
+                let head = head.to_string();
+                write!(out, "{},\n\"rows\": [", printable(head.strip_suffix('}').unwrap_or(&head)))?;
+                Rows::Json { out, is_first: true }
+            }
+        };
+        Ok(SweepRows { table: self, columns, rows })
+    }
+}
+
+enum Rows<W: Write> {
+    /// The writer, and what stands in the columns of the program.
+    Csv(Box<CsvWriter<W>>, [&'static str; 3]),
+    Json {
+        out: W,
+        is_first: bool,
+    },
+}
+
+/// A table that is being written.
+pub struct SweepRows<'a, W: Write> {
+    table: &'a SweepTable<'a>,
+    columns: Vec<String>,
+    rows: Rows<W>,
+}
+
+impl<W: Write> SweepRows<'_, W> {
+    /// Writes the row of a run: its point, by its number in [`SweepFile::grid`], and its seed.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn row(&mut self, point: u64, seed: u64, run: &RunReport) -> io::Result<()> {
+        let figure = |name: &String| run.metrics.iter().find(|value| value.metric.name == *name).map(|m| m.value);
+        let figures = self.table.figures.keys().map(figure);
+        let axes = self.table.sweep.levels(point);
+        let hash = format!("{:032x}", run.hash);
+        match &mut self.rows {
+            Rows::Csv(csv, program) => {
+                let cells = axes.into_iter().map(text).chain([seed.to_string(), hash]);
+                let figures = figures.map(|value| value.map_or(String::new(), |value| value.to_string()));
+                csv.row(cells.chain(figures).chain(program.map(str::to_owned)))
+            }
+            Rows::Json { out, is_first } => {
+                let cells =
+                    axes.into_iter().cloned().chain([json!(seed), json!(hash)]).chain(figures.map(|f| json!(f)));
+                let row: Map<String, Value> = self.columns.iter().cloned().zip(cells).collect();
+                let comma = if std::mem::take(is_first) { "" } else { "," };
+                write!(out, "{comma}\n{}", printable(&Value::Object(row).to_string()))
+            }
+        }
+    }
+
+    /// Writes what stands behind the rows.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(self) -> io::Result<()> {
+        match self.rows {
+            Rows::Csv(csv, _) => csv.finish(),
+            Rows::Json { mut out, .. } => {
+                out.write_all(b"\n]}\n")?;
+                out.flush()
+            }
+        }
+    }
+}
+
+/// A level as text; whole numbers without a point, as in the Python package's CSV.
+fn text(level: &Value) -> String {
+    match level {
+        Value::String(text) => printable(text).into_owned(),
+        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string()),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairground_run::metrics::{Metric, MetricValue};
+    use fairground_run::run_spec::Inputs;
+
+    use super::*;
+
+    fn sweep() -> SweepFile {
+        let text = "experiment = { name = \"s\", seeds = 2 }\n\
+                    fixed = { machine = \"hikey960\", sched = \"fair:v5.9\" }\n\
+                    [axes]\nworkload = [\"sched-pipe:loops=10\", \"sched-pipe:loops=20\"]\n\
+                    features = { asym-prev-first = [false, true] }\nsettings = { ambient = [20, 30.5] }\n";
+        SweepFile::read("s.toml", text, ".".as_ref(), Inputs::default()).unwrap()
+    }
+
+    fn run(names: &[(&str, f64)]) -> RunReport {
+        let metrics = names
+            .iter()
+            .map(|(name, value)| MetricValue { metric: Metric::new(*name, "us", Better::Lower, ""), value: *value });
+        RunReport { metrics: metrics.collect(), hash: 0xab, notes: Vec::new() }
+    }
+
+    fn written(format: SweepFormat) -> String {
+        let sweep = sweep();
+        let by = MadeBy::new("1.2.3", "0123456789ab", None);
+        let by = MadeBy { program_hash: "aabb", ..by };
+        let runs = [(0, 1, run(&[("b", 1.5), ("a", -2.0)])), (7, 2, run(&[("seed", 3.0)]))];
+        let mut table = SweepTable::new(&sweep, by);
+        runs.iter().for_each(|(.., run)| table.add_figures(run));
+        let mut out = Vec::new();
+        let mut rows = table.begin(format, &mut out).unwrap();
+        runs.iter().for_each(|(point, seed, run)| rows.row(*point, *seed, run).unwrap());
+        rows.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn csv_has_the_columns_of_the_python_package() {
+        let hash = "000000000000000000000000000000ab";
+        let expected = format!(
+            "workload,asym-prev-first,ambient,seed,hash,a,b,seed_,version,commit,program_hash\n\
+             sched-pipe:loops=10,false,20,1,{hash},-2,1.5,,1.2.3,0123456789ab,aabb\n\
+             sched-pipe:loops=20,true,30.5,2,{hash},,,3,1.2.3,0123456789ab,aabb\n"
+        );
+        assert_eq!(written(SweepFormat::Csv), expected);
+    }
+
+    #[test]
+    fn json_has_types_units_and_the_program() {
+        let text = written(SweepFormat::Json);
+        let json: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&json["schema"], &json["name"], &json["commit"]),
+            (&json!(SCHEMA), &json!("s"), &json!("0123456789ab"))
+        );
+        assert_eq!(json["axes"], json!(["workload", "asym-prev-first", "ambient"]));
+        assert_eq!(json["metrics"]["seed_"], json!({ "unit": "us", "better": "lower" }));
+        let rows = json["rows"].as_array().unwrap();
+        assert_eq!((rows.len(), &rows[1]["asym-prev-first"], &rows[1]["ambient"]), (2, &json!(true), &json!(30.5)));
+        assert_eq!((&rows[1]["seed"], &rows[1]["seed_"], &rows[1]["a"]), (&json!(2), &json!(3.0), &Value::Null));
+        assert_eq!(text.lines().count(), 3 + 2, "a line for each run");
+    }
+
+    #[test]
+    fn a_table_without_runs_is_whole() {
+        let sweep = sweep();
+        let table = SweepTable::new(&sweep, MadeBy::new("1", "c", None));
+        for (format, parts) in [(SweepFormat::Csv, "ambient,seed,hash,version"), (SweepFormat::Json, "\"rows\": [\n]}")]
+        {
+            let mut out = Vec::new();
+            table.begin(format, &mut out).unwrap().finish().unwrap();
+            assert!(String::from_utf8(out).unwrap().contains(parts));
+        }
+    }
+}
