@@ -47,6 +47,8 @@ _WIDTHS = {
     "util": "uint16",
     "rbl_load": "uint16",
     "update_time": "uint64",
+    "enqueued": "uint16",
+    "ewma": "uint16",
     "util_avg": "uint16",
     "uclamp_avg": "uint16",
     "uclamp_min": "uint16",
@@ -56,6 +58,7 @@ _WIDTHS_OF = {
     "cpu_idle": {"state": "int64"},
     "cpu_frequency": {"state": "uint32"},
     "sched_pelt_se": {"pid": "int32"},
+    "sched_util_est_se": {"pid": "int32"},
 }
 
 # Names of fields in the kernel's binary format, where our table has those of its text format.

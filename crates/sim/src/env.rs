@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairground_machine::{CpuId, Machine, SoftCost};
 
 use crate::coherence::LineTransfers;
-use crate::event::{Balance, Clamps, Decision, LeftBehind, MigrateCause, PickReport, Reason, Signals};
+use crate::event::{Balance, Clamps, Decision, LeftBehind, MigrateCause, PickReport, Reason, Signals, UtilEst};
 use crate::queue_lock::QueueLock;
 use crate::sched::Ipi;
 use crate::{TaskId, Time};
@@ -145,6 +145,8 @@ pub enum Request {
     Left(LeftBehind),
     /// A load-tracking signal was updated.
     Signals(Signals),
+    /// An estimate of utilization has changed.
+    Estimated(UtilEst),
     /// The number of reasons from [`Env::drain_reasons`] that belong to the decision that follows.
     Reasons(usize),
 }
@@ -483,7 +485,7 @@ impl Env {
         self.wants_clamps = wanted;
     }
 
-    /// Whether PELT signals are reported ([`crate::EventKind::Signals`]). A scheduler must decide the same in both cases.
+    /// Whether PELT signals and estimates are reported ([`crate::EventKind::Signals`], [`crate::EventKind::Estimated`]). A scheduler must decide the same in both cases.
     pub fn wants_signals(&self) -> bool {
         self.wants_signals
     }
@@ -492,6 +494,13 @@ impl Env {
     pub fn signals(&mut self, signals: Signals) {
         if self.wants_signals {
             self.requests.push(Request::Signals(signals));
+        }
+    }
+
+    /// Reports a change of an estimate of utilization, if an observer wants it.
+    pub fn estimated(&mut self, estimate: UtilEst) {
+        if self.wants_signals {
+            self.requests.push(Request::Estimated(estimate));
         }
     }
 

@@ -101,6 +101,9 @@ pub enum EventKind {
     /// A load-tracking signal was updated. Reported only if [`crate::Config::signals`] is set; an observation, not part
     /// of the run's hash.
     Signals(Signals),
+    /// An estimate of utilization has changed. Reported only if [`crate::Config::signals`] is set; an observation, not part
+    /// of the run's hash.
+    Estimated(UtilEst),
     /// A fair task was picked, a woken one was tested against the current one, or time took the CPU from the current one.
     /// Reported only if an observer wants reasons; an observation, not part of the run's hash.
     Pick(PickReport),
@@ -213,6 +216,21 @@ pub struct Signals {
     /// When the signal was updated, ns of its own clock: it goes slower than time on CPUs that do, and the event's time
     /// does not have the costs of the call yet.
     pub updated: Time,
+}
+
+/// The estimate of utilization of a task, or the sum of those of the fair tasks of a CPU that are awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UtilEst {
+    /// Of the run queue of this CPU, or of a task that left it.
+    pub cpu: CpuId,
+    /// The task; none: the run queue.
+    pub task: Option<TaskId>,
+    /// Utilization at the last dequeue for sleep, of 1024; of a queue the sum of what its tasks are expected to use.
+    pub enqueued: u32,
+    /// Moving average of these utilizations, of 1024; of a queue 0.
+    pub ewma: u32,
+    /// The utilization itself, of 1024.
+    pub util: u64,
 }
 
 /// What a [`PickReport`] is about.

@@ -132,7 +132,8 @@ mod tests {
     use fairground_machine::CpuId;
     use fairground_sim::testing::{spec, workload};
     use fairground_sim::{
-        Clamps, Decision, DecisionKind, LeftBehind, MigrateCause, Rule, Signals, Subject, SwitchState, TaskId, NO_RULE,
+        Clamps, Decision, DecisionKind, LeftBehind, MigrateCause, Rule, Signals, Subject, SwitchState, TaskId, UtilEst,
+        NO_RULE,
     };
 
     use super::*;
@@ -356,6 +357,22 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
         let expected = "\
 <idle>-0 [004] 0.000009000: sched_pelt_se: cpu=6 path=(null) comm=reader pid=1000 load=1024 util=446 rbl_load=900 update_time=8192
 <idle>-0 [004] 0.000009000: sched_pelt_cfs: cpu=6 path=/ load=2048 util=446 rbl_load=900 update_time=8192
+";
+        assert!(text.ends_with(expected), "{text}");
+    }
+
+    /// Field by field as LISA's module prints them.
+    #[test]
+    fn estimates_are_told_as_lisas_module_tells_them() {
+        let estimate = UtilEst { cpu: 6, task: Some(0), enqueued: 301, ewma: 290, util: 301 };
+        let text = exported(&[
+            (0, 4, EventKind::Fork { parent: None, child: 0 }),
+            (9_000, 4, EventKind::Estimated(estimate)),
+            (9_000, 4, EventKind::Estimated(UtilEst { task: None, ewma: 0, ..estimate })),
+        ]);
+        let expected = "\
+<idle>-0 [004] 0.000009000: sched_util_est_se: cpu=6 path=(null) comm=reader pid=1000 enqueued=301 ewma=290 util=301
+<idle>-0 [004] 0.000009000: sched_util_est_cfs: cpu=6 path=/ enqueued=301 ewma=0 util=301
 ";
         assert!(text.ends_with(expected), "{text}");
     }

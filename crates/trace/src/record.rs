@@ -4,7 +4,7 @@
 //! `target_cpu` is the *previous* CPU; `sched_wakeup`'s is the placement. Priorities are those at birth. If a user has
 //! set a clamp, clamps are written as the events of LISA's module (`uclamp_util_se` of a task, `uclamp_util_cfs` of a
 //! CPU) whenever the signal they bound enters a new period. On request, the signals of load tracking are written as the
-//! module's `sched_pelt_se` and `sched_pelt_cfs`. Events that the kernel does not have (the decision behind a
+//! module's `sched_pelt_se`, `sched_pelt_cfs`, `sched_util_est_se` and `sched_util_est_cfs`. Events that the kernel does not have (the decision behind a
 //! placement, a program's marks, the stopper's work, notes on the run) begin with [`OURS`]:
 //!
 //! ```text
@@ -54,7 +54,7 @@ use std::fmt;
 use fairground_machine::CpuId;
 use fairground_sim::{
     Balance, Clamps, Decision, DecisionKind, Event, EventKind, LeftBehind, PickReport, QueuedTask, Reason, Rule,
-    Signals, Subject, SwitchState, TaskId, Time, NO_RULE,
+    Signals, Subject, SwitchState, TaskId, Time, UtilEst, NO_RULE,
 };
 
 use crate::names::{RealThread, OURS};
@@ -436,6 +436,7 @@ impl Recorder {
             EventKind::Frequency { khz } => ("cpu_frequency", vec![("state", khz.into()), cpu]),
             EventKind::Clamps(c) => self.clamps(&c),
             EventKind::Signals(s) => self.signals(&s),
+            EventKind::Estimated(estimate) => self.estimate(&estimate),
             EventKind::Temperature { zone, milli_c } => {
                 ("fairground_temperature", vec![("zone", u32::from(zone).into()), ("temp", milli_c.into())])
             }
@@ -567,7 +568,7 @@ impl Recorder {
         }
     }
 
-    /// The event in the form of LISA's module. A task's path is that of no group, a queue's that of the root.
+    /// The event in the form of LISA's module.
     fn signals(&self, s: &Signals) -> (&'static str, Fields<'_>) {
         let values = vec![
             ("load", s.load.into()),
@@ -575,13 +576,30 @@ impl Recorder {
             ("rbl_load", s.runnable.into()),
             ("update_time", s.updated.into()),
         ];
-        let place = |path: &'static str| vec![("cpu", s.cpu.into()), ("path", path.into())];
-        match s.task.map(|task| self.task(task)) {
+        self.tracked(["sched_pelt_se", "sched_pelt_cfs"], s.cpu, s.task, values)
+    }
+
+    /// The event in the form of LISA's module.
+    fn estimate(&self, e: &UtilEst) -> (&'static str, Fields<'_>) {
+        let values = vec![("enqueued", e.enqueued.into()), ("ewma", e.ewma.into()), ("util", e.util.into())];
+        self.tracked(["sched_util_est_se", "sched_util_est_cfs"], e.cpu, e.task, values)
+    }
+
+    /// A task's event or a queue's, by their names. A task's path is that of no group, a queue's that of the root.
+    fn tracked<'a>(
+        &'a self,
+        [of_task, of_queue]: [&'static str; 2],
+        cpu: CpuId,
+        task: Option<TaskId>,
+        values: Fields<'a>,
+    ) -> (&'static str, Fields<'a>) {
+        let place = |path: &'static str| vec![("cpu", cpu.into()), ("path", path.into())];
+        match task.map(|task| self.task(task)) {
             Some((comm, pid)) => {
                 let who = vec![("comm", comm.into()), ("pid", pid.into())];
-                ("sched_pelt_se", [place("(null)"), who, values].concat())
+                (of_task, [place("(null)"), who, values].concat())
             }
-            None => ("sched_pelt_cfs", [place("/"), values].concat()),
+            None => (of_queue, [place("/"), values].concat()),
         }
     }
 

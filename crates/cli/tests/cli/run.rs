@@ -333,11 +333,18 @@ fn load_tracking_and_marks_of_rt_app_are_told_on_request() {
         assert_eq!(run(name, "--util-events --rtapp-marks"), plain);
     }
     let lines = |name: &str| std::fs::read_to_string(at(name)).unwrap();
-    let asked = |line: &&str| line.contains(" sched_pelt_") || line.contains(": rtapp_");
+    let asked = |line: &&str| [" sched_pelt_", " sched_util_est_", ": rtapp_"].iter().any(|event| line.contains(event));
     let more = lines("more.txt");
     let without: Vec<&str> = more.lines().filter(|line| !asked(line)).collect();
     assert_eq!(without, lines("plain.txt").lines().collect::<Vec<_>>());
-    for what in ["sched_pelt_se: ", "sched_pelt_cfs: ", "rtapp_loop: event=start ", "rtapp_stats: period="] {
+    for what in [
+        "sched_pelt_se: ",
+        "sched_pelt_cfs: ",
+        "sched_util_est_se: ",
+        "sched_util_est_cfs: ",
+        "rtapp_loop: event=start ",
+        "rtapp_stats: period=",
+    ] {
         assert!(more.contains(what), "{what}");
     }
     let stats = succeeds(&format!("stats latency {}", at("more.txt")));

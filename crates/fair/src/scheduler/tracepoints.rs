@@ -1,12 +1,14 @@
-//! Tracepoints of load tracking and of utilization clamps.
+//! Tracepoints of load tracking, of estimates of utilization and of utilization clamps.
 //!
 //! LISA's module, which made the traces of mail 003, uses the kernel's PELT tracepoints: it reports a signal, with the
 //! clamps at that time, whenever an update starts a new period of 1024 us (spec 2.2). So does this module. An update
 //! within the period reports nothing, so a changed clamp is reported up to a tick later.
+//! Estimates (util_est) are reported when they have changed: a task's at its dequeue for sleep, a queue's when a task with one
+//! joins or leaves it.
 //!
-//! DEVIATION: the module also reports a queue when a task's averages join or leave it within a period; and groups.
+//! DEVIATION: the kernel also reports an estimate that an update leaves as it was. The module also reports a queue when a task's averages join or leave it within a period; and groups.
 
-use fairground_sim::{Clamps, Env, Pick, Signals, TaskId};
+use fairground_sim::{Clamps, Env, Pick, Signals, TaskId, UtilEst};
 
 use crate::ffi::*;
 use crate::sequence::Host;
@@ -19,6 +21,22 @@ use crate::Fair;
 pub(crate) struct Tracepoints {
     clamps: Periods,
     signals: Periods,
+    estimates: Estimates,
+}
+
+/// The estimates last reported, by CPU and by task (`enqueued` and `ewma`); 0 before the first report.
+#[derive(Default)]
+struct Estimates {
+    queues: Vec<u32>,
+    tasks: Vec<[u32; 2]>,
+}
+
+/// Notes a value. Whether it is another one than that reported last.
+fn has_changed<T: Copy + Default + PartialEq>(reported: &mut Vec<T>, index: usize, value: T) -> bool {
+    if reported.len() <= index {
+        reported.resize(index + 1, T::default());
+    }
+    std::mem::replace(&mut reported[index], value) != value
 }
 
 /// The start of the period last reported, by CPU and by task, in us; `u64::MAX` before the first report.
@@ -69,6 +87,9 @@ impl Tracepoints {
             if env.wants_signals() && is_new_period(&mut self.signals.tasks, task as usize, start) {
                 env.signals(pelt_event(cpu, Some(task), &p.avg));
             }
+            if env.wants_signals() {
+                self.estimate_of_task(env, world, cpu, task);
+            }
             if clamps && is_new_period(&mut self.clamps.tasks, task as usize, start) {
                 env.clamps(uclamp_event(world, cpu, Some(task), util, [min, max]));
             }
@@ -79,8 +100,23 @@ impl Tracepoints {
         if env.wants_signals() && is_new_period(&mut self.signals.queues, cpu, start) {
             env.signals(pelt_event(cpu, None, &rq.cfs));
         }
+        if env.wants_signals() && has_changed(&mut self.estimates.queues, cpu, rq.est_enqueued) {
+            env.estimated(UtilEst { cpu: cpu as u32, task: None, enqueued: rq.est_enqueued, ewma: 0, util });
+        }
         if clamps && is_new_period(&mut self.clamps.queues, cpu, start) {
             env.clamps(uclamp_event(world, cpu, None, util, [min, max]));
+        }
+    }
+}
+
+impl Tracepoints {
+    fn estimate_of_task(&mut self, env: &mut Env, world: &World, cpu: usize, task: TaskId) {
+        let p = world.task(task);
+        let is_one_value = u32::from(world.sys().feat.value[FG_UTIL_EST]) == FG_UTIL_EST_V68;
+        let enqueued = if is_one_value { p.est.ewma } else { p.est.enqueued };
+        if has_changed(&mut self.estimates.tasks, task as usize, [enqueued, p.est.ewma]) {
+            let (ewma, util) = (p.est.ewma, p.avg.util_avg);
+            env.estimated(UtilEst { cpu: cpu as u32, task: Some(task), enqueued, ewma, util });
         }
     }
 }

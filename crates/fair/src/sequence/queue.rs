@@ -120,6 +120,7 @@ impl RunQueues {
         self.world.requeue_delayed(cpu, task);
         self.request_frequency(host, cpu);
         self.insert_if_queued(cpu, task);
+        host.signals_updated(&self.world, cpu, Some(task));
     }
 
     pub fn remove_from_tree(&mut self, cpu: usize, task: TaskId) {

@@ -71,8 +71,17 @@ enum Track {
     Task(TaskId, u8),
 }
 
-/// What load tracking and clamps say, as sched-analyzer calls it where it has it: the last two on request.
-const SIGNALS: [&str; 6] = ["util_avg", "uclamped_avg", "uclamp_min", "uclamp_max", "load_avg", "runnable_avg"];
+/// What load tracking and clamps say, as sched-analyzer calls it where it has it: the last four on request.
+const SIGNALS: [&str; 8] = [
+    "util_avg",
+    "uclamped_avg",
+    "uclamp_min",
+    "uclamp_max",
+    "load_avg",
+    "runnable_avg",
+    "util_est.enqueued",
+    "util_est.ewma",
+];
 
 /// The number of a part.
 fn part_number(part: EnergyPart) -> u8 {
@@ -296,6 +305,12 @@ impl<W: Write> Packets<W> {
                 let values = [(0, s.util), (4, s.load), (5, s.runnable)];
                 let values = values.map(|(which, n)| (which, i64::try_from(n).unwrap_or(i64::MAX)));
                 self.signals(record, s.cpu, s.task, values)
+            }
+            EventKind::Estimated(e) => {
+                let values = [(6, e.enqueued), (7, e.ewma)].map(|(which, n)| (which, i64::from(n)));
+                // A queue has no average.
+                let has_average = e.task.is_some();
+                self.signals(record, e.cpu, e.task, values.into_iter().take(1 + usize::from(has_average)))
             }
             EventKind::Temperature { zone, milli_c } => {
                 let name = format!("{} temperature", self.hardware.zones.get(usize::from(zone)).map_or("zone", |z| z));

@@ -285,6 +285,32 @@ pub const EVENTS: &[Event] = &[
         ],
     ),
     event(
+        MODULE,
+        "sched_util_est_se",
+        334,
+        &[
+            field("cpu", Kind::Int),
+            field("path", Kind::Text),
+            field("comm", Kind::Comm),
+            field("pid", Kind::Pid),
+            field("enqueued", Kind::U32),
+            field("ewma", Kind::U32),
+            field("util", Kind::U64),
+        ],
+    ),
+    event(
+        MODULE,
+        "sched_util_est_cfs",
+        335,
+        &[
+            field("cpu", Kind::Int),
+            field("path", Kind::Text),
+            field("enqueued", Kind::U32),
+            field("ewma", Kind::U32),
+            field("util", Kind::U64),
+        ],
+    ),
+    event(
         OURS,
         "fairground_decision",
         340,
