@@ -11,7 +11,7 @@ except ModuleNotFoundError as missing:
     print(f"  x {sys.executable} has no package {missing.name}", file=sys.stderr)
     print(
         "  help: run `pip install 'FILE.whl[sweep]'` with the wheel of a release, or `pip install '.[sweep]'` in a clone; "
-        "$FAIRGROUND_PYTHON names another interpreter. Without --dask reviews need no Python, and grids none without --output and --report",
+        "$FAIRGROUND_PYTHON names another interpreter. Without --dask reviews need no Python, and grids only for Parquet and --report",
         file=sys.stderr,
     )
     sys.exit(2)
