@@ -94,6 +94,8 @@ boot() {
 	[ "$ends" = "= -9 " ] || fail "$1: programs ended with $ends"
 	! grep -q 'kernel ended the scheduler' "$log" || fail "$1: the kernel ended the scheduler"
 	grep -Eq 'rounds for CPUs without tick asked for, [1-9]' "$log" || fail "$1: no idle CPU balanced for the others"
+	# Without cpuidle the kernel stops the tick of an idle CPU when it has come once.
+	grep -Eq '[1-9][0-9]*  ticks of idle CPUs, [1-9]' "$log" || fail "$1: no tick of an idle CPU found a domain due"
 	placed=$(sed -n 's/^the command.s policy, asked again on the same state: \([0-9]*\) of \([0-9]*\) alike$/\1 \2/p' "$log" | head -n 1)
 	[ "${placed% *}" = "${placed#* }" ] && [ "${placed% *}" -gt 500 ] || fail "$1: $placed placements alike"
 	echo "$(cat "$build/release"), $1: ${placed% *} placements recorded, the command's policy decides alike; no stall; the fair class is in charge"

@@ -4,7 +4,7 @@
  * tasks from the queues of others:
  *
  *	newly idle	nothing is left in the CPU's own queue
- *	periodic	the tick found a domain due: it ends the slice, so that the CPU comes to its dispatch
+ *	periodic	the tick found a domain due: it ends the slice, or kicks the idle CPU, so that it comes to its dispatch
  *	NOHZ		the tick of a busy CPU kicks an idle one, whose dispatch makes the round
  *	active		the tick of the source ends the slice; the task is put back into the queue of the target
  *
@@ -305,6 +305,13 @@ global_func u32 balance_due(struct live_cpu *c state_arg, RQ, u64 now)
 		scx_bpf_kick_cpu(balancer, 0);
 	}
 	return due;
+}
+
+/* The same of a CPU that is idle, which kicks nobody. */
+global_func u32 idle_balance_due(RQ, u64 now)
+{
+	fg_update_idle_balance(rq);
+	return rq->sd && rq->idle_balance && fg_rebalance_due(rq, clock_jiffies(head()->sys, now));
 }
 
 /* Active balance of a t that is put back on src: the CPU that it goes to, -1: it stays. may: it may change its CPU at all. */

@@ -226,7 +226,6 @@ global_func u32 reweight(RQ, SLOT)
 /* Guards the set of CPUs without tick, and the numbers of busy CPUs. An arena has no atomic operations on CPUs without LSE. */
 struct bpf_spin_lock nohz_lock SEC(".data.nohz_lock");
 
-/* DEVIATION: the tick counts as stopped as soon as the CPU idles. It counts until the next tick of a busy CPU, as in the kernel. */
 global_func u32 enter_idle(RQ)
 {
 	struct fg_sys *sys = head()->sys;
@@ -235,6 +234,14 @@ global_func u32 enter_idle(RQ)
 	rq->idle_calls++;
 	fg_set_next_idle(sys, rq);
 	fg_update_idle_core(sys, rq);
+	return 0;
+}
+
+/* Its tick was stopped, which counts until the next tick of a busy CPU, as in the kernel. */
+global_func u32 enter_nohz(RQ)
+{
+	struct fg_sys *sys = head()->sys;
+
 	bpf_spin_lock(&nohz_lock);
 	fg_nohz_balance_enter_idle(sys, rq);
 	bpf_spin_unlock(&nohz_lock);

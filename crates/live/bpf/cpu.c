@@ -66,6 +66,51 @@ TRACEPOINT(cpu_idle) int live_cpu_idle(unsigned long long *ctx)
 	return 0;
 }
 
+/* ---- ticks of idle CPUs ----------------------------------------------------------------------------------------- */
+
+/*
+ * ops.tick is not called in idle. The kernel stops the tick of an idle CPU when its cpuidle governor says so; without cpuidle,
+ * when it has come once. From then on it comes when a timer of the timer wheel is due.
+ */
+TRACEPOINT(tick_stop) int live_tick_stop(unsigned long long *ctx)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	USES_ARENA;
+	/* A busy CPU may stop its tick as well (nohz_full). */
+	if (!(u32)ctx[0] || bpf_get_current_task_btf()->pid || cpu >= head()->sys->nr_cpus)
+		return 0;
+	enter_nohz(cpu_rq(head()->sys, cpu));
+	return 0;
+}
+
+/* Is this the tick, and the CPU idle? The timer wheel's callbacks and ops follow. */
+TRACEPOINT(hrtimer_expire_entry) int live_idle_tick(unsigned long long *ctx)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	const struct tick_sched *ts;
+	struct live_cpu *c;
+
+	USES_ARENA;
+	if (bpf_get_current_task_btf()->pid || !KSYM_EXISTS(&tick_cpu_sched) || cpu >= head()->sys->nr_cpus)
+		return 0;
+	ts = bpf_this_cpu_ptr(&tick_cpu_sched);
+	if ((u64)&ts->sched_timer != ctx[0])
+		return 0;
+	c = &head()->cpus[cpu];
+	if (c->tick_restarted && !(ts->flags & TS_FLAG_STOPPED)) {
+		c->tick_restarted = 0;
+		return 0;
+	}
+	c->idle_ticks++;
+	if (!idle_balance_due(cpu_rq(head()->sys, cpu), bpf_ktime_get_ns()))
+		return 0;
+	c->idle_passes++;
+	c->rebalance = 1;
+	scx_bpf_kick_cpu((s32)cpu, 0);
+	return 0;
+}
+
 /* ---- RT tasks --------------------------------------------------------------------------------------------------- */
 
 static inline u32 has_rt_prio(struct task_struct *p)

@@ -55,6 +55,15 @@ struct task_struct {
 	char comm[16];
 };
 
+struct hrtimer {
+	void *function;
+};
+
+struct tick_sched {
+	unsigned long flags;
+	struct hrtimer sched_timer;
+};
+
 struct scx_init_task_args {
 	_Bool fork;
 };
@@ -116,6 +125,7 @@ struct sched_ext_ops {
 #define SCX_OPS_ENQ_EXITING (1ull << 2)
 #define DEFAULT_PRIO 120
 #define MAX_RT_PRIO 100
+#define TS_FLAG_STOPPED 2
 
 struct bpf_spin_lock {
 	u32 val;
@@ -131,6 +141,7 @@ static long (*bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static long (*bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static void *(*bpf_ringbuf_reserve)(void *ringbuf, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+static void *(*bpf_this_cpu_ptr)(const void *per_cpu) = (void *)154;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
 
@@ -155,6 +166,9 @@ KFUNC void scx_bpf_error_bstr(char *fmt, unsigned long long *data, u32 data__sz)
 KFUNC void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data__sz);
 KFUNC u32 scx_bpf_cpuperf_cur(s32 cpu);
 KFUNC void scx_bpf_cpuperf_set(s32 cpu, u32 perf);
+
+/* Of each CPU, how its tick stands: null where BTF has no variables. */
+extern VISIBLE __attribute__((weak, section(".ksyms"))) const struct tick_sched tick_cpu_sched;
 
 /* v6.13 gave them other names. */
 WEAK_KFUNC void scx_bpf_dispatch(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags);

@@ -12,6 +12,7 @@
  *	quiescent		leave				fg_dequeue_entity
  *	tick			charge, preempt?		fg_update_curr, fg_entity_tick
  *	update_idle							fg_enter_idle, ...
+ *	(an idle CPU's tick)	balance due?			fg_rebalance_due
  *
  * Each CPU has a queue of its own (a DSQ, its id is the CPU's number), in the order that the policy's caller keeps: by
  * vruntime with CFS, by deadline with EEVDF. A slice never ends by itself: the tick and wakeups set it to 0 when the
@@ -647,8 +648,12 @@ OP(dispatch) int live_dispatch(unsigned long long *ctx)
 	update_clock(rq, now);
 	charge(rq, leftmost(rq));
 	balance_before_pick(c, rq, now);
-	if (choose(c, rq, prev) || rq->curr_is_idle)
+	if (choose(c, rq, prev))
 		return 0;
+	if (rq->curr_is_idle) {
+		c->tick_restarted = 1;
+		return 0;
+	}
 	newidle_balance(c, rq, now);
 	/* The run queue was unlocked while tasks were moved: there may be some of its own now. */
 	choose(c, rq, prev);
@@ -796,6 +801,7 @@ OP(update_idle) int live_update_idle(unsigned long long *ctx)
 	}
 	enter_idle(rq);
 	c->ticked = 0;
+	c->tick_restarted = 0;
 	/* Those that are still accounted here may be on their way to other CPUs. One in the queue would wait for ever. */
 	if (rq->h_nr_running)
 		read_queue((u32)ctx[0], 0);

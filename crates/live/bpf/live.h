@@ -190,6 +190,9 @@ struct live_cpu {
 	u64 migrations; /* wakeups and forks that chose another CPU than the previous one */
 	u64 switches;
 	u64 ticks;
+	u64 idle_ticks; /* ticks while it was idle */
+	u64 idle_passes; /* those of them that found a domain due */
+	u64 tick_restarted; /* the tick runs in idle because a pass made the CPU leave its idle loop: it counts for none */
 	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had an RT task */
 	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */
 	u64 unknown; /* calls for tasks that are not known here */

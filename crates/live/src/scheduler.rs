@@ -105,6 +105,8 @@ pub struct Status {
     pub switches: u64,
     /// Ticks of CPUs that ran a task.
     pub ticks: u64,
+    /// Ticks of CPUs that were idle, and those of them that found a domain due.
+    pub idle_ticks: [u64; 2],
     /// The longest time that fair tasks had a CPU without a tick, ns; a time that goes on counts. A host that takes CPUs away, or
     /// interrupts that are off for long, make it longer than the tick's period; what ran then is charged all of it.
     pub longest_tickless_ns: u64,
@@ -477,6 +479,8 @@ fn status(arena: &Arena) -> Status {
         all.migrations += one("migrations");
         all.switches += one("switches");
         all.ticks += one("ticks");
+        all.idle_ticks[0] += one("idle_ticks");
+        all.idle_ticks[1] += one("idle_passes");
         let tickless = one("ticked").checked_sub(1).map_or(0, |ticked| now().saturating_sub(ticked));
         all.longest_tickless_ns = all.longest_tickless_ns.max(one("longest_tickless")).max(tickless);
         all.unknown += one("unknown");

@@ -253,6 +253,8 @@ fn report(status: &Counters) -> String {
     }
     let [asked, made] = status.nohz_rounds;
     text += &format!("{asked:>10}  rounds for CPUs without tick asked for, {made} made\n");
+    let [ticks, due] = status.idle_ticks;
+    text += &format!("{ticks:>10}  ticks of idle CPUs, {due} of them found a domain due\n");
     if status.late > 0 {
         text += &format!(
             "\n{} times a task had waited for more than 5 s in a queue, and its CPU got another look\n",
