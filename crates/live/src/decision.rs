@@ -234,7 +234,7 @@ mod tests {
                 let current = (throw(2) == 0).then_some(1);
                 let placing = Placing { task: 0, current, now: 1_000_000_000, this_cpu, flags };
                 // SAFETY: mapped, and no program uses it.
-                unsafe { Arena::fill(&mut sandbox, &[]) }.unwrap();
+                unsafe { Arena::fill(&mut sandbox, &[], 1) }.unwrap();
                 let slots = arena.slots();
                 let mut why = Box::new(FgWhy::zeroed());
                 let want: Verdict = sandbox.select(&placing, Some(&mut why)).into();
