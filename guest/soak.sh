@@ -88,18 +88,21 @@ script() {
 	grep -v -e 'starting anew' -e '^fairground schedules' -e '^note:' /tmp/err
 	! grep -q 'triggered exit' /tmp/out || tail -n 300 /tmp/out
 
-	good=0
-	for i in $(seq STARTS); do
+	# Evenly mixed: a run that is cut short has some of both.
+	ends=0 kills=0 ended=0 killed=0
+	while [ $((ends + kills)) -lt $((STARTS + KILLS)) ]; do
 		start
-		await enabled && kill -TERM $pid && wait $pid && await disabled && good=$((good + 1))
+		if [ $kills -lt KILLS ] && [ $((kills * STARTS)) -lt $((ends * KILLS)) ] || [ $ends -ge STARTS ]; then
+			kills=$((kills + 1))
+			await enabled && { kill -KILL $pid; wait $pid; await disabled; } && killed=$((killed + 1))
+		else
+			ends=$((ends + 1))
+			await enabled && kill -TERM $pid && wait $pid && await disabled && ended=$((ended + 1))
+		fi
+		[ $(((ends + kills) % 10)) != 0 ] || echo "after $ends starts and $kills kills: $ended and $killed as they should, $(cut -d' ' -f1 /proc/uptime) s"
 	done 2>/dev/null
-	echo "starts $good"
-	good=0
-	for i in $(seq KILLS); do
-		start
-		await enabled && { kill -KILL $pid; wait $pid; await disabled; } && good=$((good + 1))
-	done 2>/dev/null
-	echo "kills $good"
+	echo "starts $ended"
+	echo "kills $killed"
 	sync; poweroff -f
 	END
 }
@@ -132,7 +135,7 @@ cp "$busybox" "$root/bin/busybox"
 ln -s busybox "$root/bin/sh"
 cp "$program" "$root/fairground"
 cp "$here/workloads/rt.json" "$root/"
-{ script | sed "s/MINUTES/$minutes/; s/STARTS/$starts/; s/KILLS/$kills/; s/\$SCHED/fair:v$(cut -d- -f1 "$build/release")/"; } >"$root/init"
+{ script | sed "s/MINUTES/$minutes/; s/STARTS/$starts/g; s/KILLS/$kills/g; s/\$SCHED/fair:v$(cut -d- -f1 "$build/release")/"; } >"$root/init"
 chmod +x "$root/init"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet | gzip -n1) >"$build/soak.gz"
 boot | stdbuf -o0 tr -d '\r' >"$build/soak.log" || fail "the guest did not end"
