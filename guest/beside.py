@@ -1,16 +1,16 @@
 """What a guest and a simulation of it decided, side by side: see beside.sh.
 
-Usage: beside.py LOG N SIMULATED THREADS TITLE
+Usage: beside.py LOG N SIMULATED THREADS CLUSTER TITLE
 
 LOG has the traces of a guest, the N-th is meant; SIMULATED is the trace of a run. THREADS: names of threads, less -NUMBER at the end,
-with commas between; placements of others do not count.
+with commas between; placements of others do not count. CLUSTER: CPUs of a cluster.
 """
 
 import re
 import sys
 from collections import Counter
 
-EVENT = re.compile(r"^\S.*-\d+ +\[\d+\].*? (\d+\.\d+): (?:print: (?:tracing_mark_write: )?)?(\w+): (.*)$")
+EVENT = re.compile(r"^(\S.*)-\d+ +\[(\d+)\].*? \d+\.\d+: (?:print: (?:tracing_mark_write: )?)?(\w+): (.*)$")
 FIELD = re.compile(r"(\w+)=(.*?)(?= \w+=|$)")
 
 
@@ -31,13 +31,14 @@ def traces(path):
 class Counts:
     """What a trace counts for the threads that are meant."""
 
-    def __init__(self, lines, threads):
+    def __init__(self, lines, threads, cluster):
         self.placed, self.passes, self.cpus, self.migrations = Counter(), Counter(), Counter(), 0
+        self.by_tasks = self.near = 0
         for line in lines:
             event = EVENT.match(line)
             if not event:
                 continue
-            name, fields = event[2], dict(FIELD.findall(event[3]))
+            name, fields = event[3], dict(FIELD.findall(event[4]))
             if name == "fairground_balance":
                 self.passes[f"{fields['kind']} {fields['rule']}"] += 1
             elif re.sub(r"(-\d+)+$", "", fields.get("comm", "")) not in threads:
@@ -45,8 +46,15 @@ class Counts:
             elif name == "fairground_decision":
                 self.placed[f"{fields['kind']} {fields['rule']}"] += 1
                 self.cpus[f"CPU {int(fields['cpu'])}"] += 1
+                if fields["kind"] == "wake" and event[1] != "<idle>":
+                    self.by_tasks += 1
+                    self.near += int(event[2]) // cluster == int(fields["cpu"]) // cluster
             elif name == "sched_migrate_task":
                 self.migrations += 1
+
+
+    def near_share(self):
+        return f"{100 * self.near / max(1, self.by_tasks):.0f} % ({self.near} of {self.by_tasks})"
 
 
 def table(title, live, simulated):
@@ -59,14 +67,15 @@ def table(title, live, simulated):
 
 
 def main():
-    log, n, simulated, threads, title = sys.argv[1:]
+    log, n, simulated, threads, cluster, title = sys.argv[1:]
     found = traces(log)
     if len(found) < int(n):
         sys.exit(f"{log}: expected {n} traces, found {len(found)}")
     threads = set(threads.split(","))
-    live = Counts(found[int(n) - 1], threads)
-    other = Counts(open(simulated).read().split("\n"), threads)
+    live = Counts(found[int(n) - 1], threads, int(cluster))
+    other = Counts(open(simulated).read().split("\n"), threads, int(cluster))
     print(f"{title}: migrations {live.migrations} live, {other.migrations} simulated")
+    print(f"  wakeups by tasks that stay in the waker's cluster: {live.near_share()} live, {other.near_share()} simulated")
     for what in ("placed", "passes", "cpus"):
         table({"placed": "placements", "passes": "balance passes", "cpus": "placements by CPU"}[what], *(getattr(c, what) for c in (live, other)))
     print()
