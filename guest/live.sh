@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy schedules two guests, one with clocks and an energy model: starts `fairground live` there, records, plays workloads, changes a
 # feature, compares two sets of features, clamps a cgroup, takes a CPU away, ends it in three ways. Nothing may stall, the command's
-# policy has to decide as the kernel's did, and the kernel's fair class has to be in charge afterwards.
+# policy has to decide as the kernel's did, and the kernel's fair class has to be in charge afterwards. Before that a guest has to accept
+# the programs as they are built for 512 CPUs.
 # Usage: guest/live.sh BUILD		BUILD: what guest/build.sh --live wrote
 #
 # While a program computes, QEMU 7.2 with -icount leaves CPUs of higher numbers without a turn: FAIRGROUND_QEMU names a newer one
@@ -13,6 +14,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
 build=$(cd "${1:?what guest/build.sh wrote}" && pwd)
+root=$build/live-root
 target=aarch64-unknown-linux-gnu
 tree=$here/..
 
@@ -21,7 +23,7 @@ fail() {
 	exit 1
 }
 
-# The command as a program for arm64.
+# cross_build NAME: the command as a program for arm64, BUILD/NAME.
 cross_build() {
 	local tools=$build/cross
 	mkdir -p "$tools"
@@ -34,7 +36,7 @@ cross_build() {
 		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C link-arg=-L$build/arm64/root/usr/lib/aarch64-linux-gnu" \
 		LIBBPF_SYS_LIBRARY_PATH="$build/arm64/root/usr/lib/aarch64-linux-gnu" \
 		cargo build --quiet --config profile.dev.debug=0 --target $target -p fairground-cli --features live-static)
-	llvm-strip-19 -o "$build/fairground" "${CARGO_TARGET_DIR:-$tree/target}/$target/debug/fairground"
+	llvm-strip-19 -o "$build/$1" "${CARGO_TARGET_DIR:-$tree/target}/$target/debug/fairground"
 }
 
 # commands RELEASE: for guest/commands.c
@@ -101,14 +103,31 @@ boot() {
 	echo "$(cat "$build/release"), $1: ${placed% *} placements recorded, the command's policy decides alike; no stall; the fair class is in charge"
 }
 
-cross_build
-root=$build/live-root
-rm -rf "$root"
-mkdir -p "$root"/{proc,sys,dev}
-cp "$build/commands" "$root/init"
-cp "$build/fairground" "$here/workloads/one.json" "$root/"
-commands "$(cut -d- -f1 "$build/release")" >"$root/commands"
-(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$build/live.gz"
+# initramfs PROGRAM FILE...: what a guest has that carries out the commands that are piped in.
+initramfs() {
+	rm -rf "$root"
+	mkdir -p "$root"/{proc,sys,dev}
+	cp "$build/commands" "$root/init"
+	cp "$build/$1" "$root/fairground"
+	shift
+	[ $# = 0 ] || cp "$@" "$root/"
+	cat >"$root/commands"
+	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$build/live.gz"
+}
+
+# The verifier's word on the programs for 512 CPUs. No guest has so many.
+check_512() {
+	local log=$build/live-512.log
+	echo "/fairground live check" | initramfs fairground-512
+	guest_boot symmetric "$build" live "" | tr -d '\r' >"$log" || fail "512 CPUs: the guest did not end"
+	grep -qx '= 0' "$log" || fail "512 CPUs: the kernel refuses the programs"
+	awk -v release="$(cat "$build/release")" '/ live_/ && !all++ { print release ", 512 CPUs: the verifier follows " $1 " instructions of " $4 " at most" }' "$log"
+}
+
+FAIRGROUND_LIVE_CPUS=512 cross_build fairground-512
+cross_build fairground
+check_512
+commands "$(cut -d- -f1 "$build/release")" | initramfs fairground "$here/workloads/one.json"
 boot symmetric
 boot eas
 grep -q 'find_energy_efficient_cpu' "$build/live-eas.log" || fail "eas: no placement was energy-aware"

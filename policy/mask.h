@@ -55,8 +55,15 @@ static inline void mask_clear(struct fg_mask *m, s32 cpu)
 		m->bits[c / 64] &= ~(1ull << (c % 64));
 }
 
+/* Of sets of many words the verifier would follow each word for each caller. */
+#if defined(__bpf__) && FG_MASK_WORDS > 1
+#define mask_search global_func
+#else
+#define mask_search static inline
+#endif
+
 /* First member of a and b in [from, limit), else limit. limit is at most FG_NR_CPUS. */
-static inline u32 mask_next_and(const struct fg_mask *a, const struct fg_mask *b, u32 from, u32 limit)
+mask_search u32 mask_next_and(const struct fg_mask *a state_arg, const struct fg_mask *b state_arg, u32 from, u32 limit)
 {
 	u32 k = from / 64;
 	u64 skip = ~0ull << (from % 64);
@@ -80,7 +87,7 @@ static inline u32 mask_intersects(const struct fg_mask *a, const struct fg_mask 
 }
 
 /* Every member of a is one of b. */
-static inline u32 mask_subset(const struct fg_mask *a, const struct fg_mask *b, u32 nr_cpus)
+mask_search u32 mask_subset(const struct fg_mask *a state_arg, const struct fg_mask *b state_arg, u32 nr_cpus)
 {
 	for (u32 k = 0; k < FG_MASK_WORDS && k * 64 < nr_cpus; k++) {
 		if (a->bits[k] & ~b->bits[k])

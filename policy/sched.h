@@ -4,7 +4,6 @@
 #define FG_SCHED_H
 
 #include "fg.h"
-#include "mask.h"
 
 #define FG_NSEC_PER_SEC 1000000000ull
 #define FG_MAX_DOMAINS 64 /* more levels than any machine has: bounds every walk */
@@ -48,6 +47,8 @@
 #define bpf_noinline
 #define host_noinline noinline
 #endif
+
+#include "mask.h"
 
 static inline u32 feat(const struct fg_sys *sys, enum fg_feature_id id)
 {

@@ -127,10 +127,16 @@ static const struct fg_domain *highest_domain_below(const struct select_ctx *s, 
 	return sd;
 }
 
+/* p may use a CPU of sd. */
+static bpf_noinline u32 domain_allowed(const struct select_ctx *s, const struct fg_domain *sd)
+{
+	return mask_intersects(&sd->span, &s->p->allowed, s->sys->nr_cpus);
+}
+
 /* From sd down to a CPU; cpu is where the walk starts, and where it ends if nothing is idler. */
 global_func s32 find_idlest_cpu(struct select_ctx *s frame_arg, const struct fg_domain *sd state_arg, s32 cpu, u32 flag)
 {
-	if (!mask_intersects(&sd->span, &s->p->allowed, s->sys->nr_cpus)) {
+	if (!domain_allowed(s, sd)) {
 		s->v->rule = FG_RULE_SLOW_PREV;
 		return s->prev;
 	}

@@ -186,6 +186,9 @@ WEAK_KFUNC _Bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task
 /* Whether this kernel has it: known when the object is loaded. */
 #define KSYM_EXISTS(name) (!!(name))
 
+/* Bytes of a struct of this kernel. */
+#define SIZE_OF(type) __builtin_preserve_type_info(*(type *)0, 1)
+
 /* Whether a struct of this kernel has a member. */
 #define HAS_MEMBER(place) __builtin_preserve_field_info(place, 2)
 

@@ -238,6 +238,23 @@ static inline u32 read_group_clamps(struct live_task *t, struct task_struct *p)
 	return changed;
 }
 
+#if FG_MASK_WORDS == 1
+static inline void read_cpus(struct fg_mask *cpus, const struct cpumask *mask)
+{
+	cpus->bits[0] = mask->bits[0];
+}
+#else
+/* The kernel's set may have more or fewer words than the policy's. A function, so that they are not on the stack of the placement. */
+static noinline void read_cpus(struct fg_mask *cpus, const struct cpumask *mask)
+{
+	u64 words[FG_MASK_WORDS] = { 0 };
+
+	bpf_probe_read_kernel(words, SIZE_OF(struct cpumask) < sizeof(words) ? SIZE_OF(struct cpumask) : sizeof(words), mask);
+	for (u32 k = 0; k < FG_MASK_WORDS; k++)
+		cpus->bits[k] = words[k];
+}
+#endif
+
 /* The attributes of p as the kernel has them now. 1: set_attributes() is to follow, for a clamp has changed. */
 static inline u32 read_attributes(struct live_task *t, struct task_struct *p)
 {
@@ -247,7 +264,7 @@ static inline u32 read_attributes(struct live_task *t, struct task_struct *p)
 	t->fg.policy = (u8)p->policy;
 	t->fg.nice = p->static_prio - DEFAULT_PRIO;
 	t->fg.nr_allowed = (u32)p->nr_cpus_allowed;
-	t->fg.allowed.bits[0] = p->cpus_ptr->bits[0];
+	read_cpus(&t->fg.allowed, p->cpus_ptr);
 	t->fg.flags &= ~(u32)(FG_TASK_EXITING | FG_TASK_PERCPU_KTHREAD);
 	if (flags & PF_EXITING)
 		t->fg.flags |= FG_TASK_EXITING;
@@ -402,7 +419,7 @@ OP(set_cpumask) int live_set_cpumask(unsigned long long *ctx)
 	USES_ARENA;
 	if (!t)
 		return 0;
-	t->fg.allowed.bits[0] = mask->bits[0];
+	read_cpus(&t->fg.allowed, mask);
 	t->fg.nr_allowed = (u32)TASK(ctx[0])->nr_cpus_allowed;
 	set_attributes(t);
 	return 0;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use fairground_cheader::{Header, Kind, Member, Struct, Type};
 
-/// `structs.rs`: the table `STRUCTS`, with all structs of the headers in their order.
-pub fn rust(headers: &[&Header]) -> String {
+/// `structs.rs`: the table `STRUCTS`, with all structs of the headers in their order, and the CPUs that the programs are built for.
+pub fn rust(headers: &[&Header], max_cpus: usize) -> String {
     let all: Vec<&Struct> = structs(headers).collect();
     let number = |name: &str| all.iter().position(|s| s.name == name);
     let mut out = format!("static STRUCTS: [Struct; {}] = [\n", all.len());
@@ -20,6 +20,10 @@ pub fn rust(headers: &[&Header]) -> String {
     let rows: usize = all.iter().map(|s| 1 + 2 * s.members.len()).sum();
     let _ = writeln!(out, "];\nextern \"C\" {{\n    static live_small: [u64; {rows}];");
     let _ = writeln!(out, "    static live_large: [u64; {rows}];\n}}");
+    let _ = writeln!(
+        out,
+        "/// CPUs that the programs in the kernel are built for.\npub const MAX_CPUS: usize = {max_cpus};"
+    );
     out
 }
 

@@ -8,7 +8,7 @@ use fairground_fair::PolicySandbox;
 
 use crate::copy::{Allocator, Copier};
 use crate::recorder::What;
-use crate::structs::{fingerprint, member, number, size, Build};
+use crate::structs::{fingerprint, member, number, size, Build, MAX_CPUS};
 use crate::LiveError;
 
 /// Bytes of a page.
@@ -19,9 +19,9 @@ pub const START: usize = 1 << 36;
 /// Tasks that have room.
 pub const NR_TASKS: usize = 32_768;
 /// Bytes for the machine's structs, and what describes them.
-const MACHINE: usize = 4 << 20;
+const MACHINE: usize = MAX_CPUS / 64 * (4 << 20);
 /// Bytes for placements that are recorded and not yet read.
-const DECISIONS: usize = 16 << 20;
+const DECISIONS: usize = MAX_CPUS / 64 * (16 << 20);
 /// Room for idle states of a CPU, less one: LIVE_IDLE_STATES of live.h.
 const IDLE_STATES: usize = 16;
 /// Most slots for them that a CPU has.

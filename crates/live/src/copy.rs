@@ -1,4 +1,4 @@
-//! Copies the policy's structs between its two builds: that of the command, for 1,024 CPUs, and that of the kernel, for 64.
+//! Copies the policy's structs between its two builds: that of the command, for 1,024 CPUs, and that of the kernel, for fewer.
 //!
 //! Both differ in their sets of CPUs alone, and so in the places of what follows them. A copy goes member by member, and follows
 //! pointers. What was copied is kept as a list of moves, so that the same structs can be copied again without a look at types.

@@ -153,6 +153,7 @@ mod tests {
 
     use super::*;
     use crate::arena::{pages, Arena, PAGE, START};
+    use crate::structs::MAX_CPUS;
 
     /// Memory where an arena is.
     fn map() -> Arena {
@@ -202,6 +203,13 @@ mod tests {
     #[test]
     fn a_placement_comes_out_on_copies_of_copies_as_on_the_original() {
         let arena = map();
+        if MAX_CPUS >= 224 {
+            let machine = Machine::preset("thunderx2-224").unwrap();
+            let mut sandbox = PolicySandbox::new(&machine, &Features::parse("v6.12").unwrap(), 250).unwrap();
+            // SAFETY: mapped, and no program uses it.
+            unsafe { Arena::fill(&mut sandbox, &[], 1) }.unwrap();
+            assert_eq!(arena.slots().len(), 224);
+        }
         let mut rules = std::collections::BTreeSet::new();
         for (machine, sched) in [("hikey960", "v6.12"), ("hikey960", "v5.9"), ("rpi5", "v7.3")] {
             let machine = Machine::preset(machine).unwrap();

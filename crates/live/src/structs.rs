@@ -35,7 +35,7 @@ include!(concat!(env!("OUT_DIR"), "/structs.rs"));
 /// For how many CPUs the policy is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// 64: the programs in the kernel.
+    /// [`MAX_CPUS`]: the programs in the kernel.
     Small,
     /// 1,024: the command.
     Large,
@@ -49,9 +49,6 @@ pub struct Place {
     /// Bytes of the member, all elements of an array.
     pub len: usize,
 }
-
-/// CPUs that the programs in the kernel are built for.
-pub const MAX_CPUS: usize = 64;
 
 fn rows(build: Build) -> &'static [u64] {
     // SAFETY: constant arrays of these lengths, written by build.rs from the same list as STRUCTS.
@@ -116,11 +113,11 @@ mod tests {
     #[test]
     fn both_builds_differ_by_their_sets_of_cpus_only() {
         let mask = number("fg_mask");
-        assert_eq!((size(mask, Build::Small), size(mask, Build::Large)), (8, 128));
+        assert_eq!((size(mask, Build::Small), size(mask, Build::Large)), (MAX_CPUS / 8, 128));
         let opp = number("fg_opp");
         assert_eq!(size(opp, Build::Small), size(opp, Build::Large));
         let task = number("fg_task");
-        assert_eq!(size(task, Build::Large) - size(task, Build::Small), 120);
+        assert_eq!(size(task, Build::Large) - size(task, Build::Small), 128 - MAX_CPUS / 8);
         assert_eq!(member(number("live_task"), "fg"), Place { offset: 0, len: size(task, Build::Small) });
     }
 
