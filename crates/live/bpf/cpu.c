@@ -75,11 +75,18 @@ TRACEPOINT(cpu_idle) int live_cpu_idle(unsigned long long *ctx)
 TRACEPOINT(tick_stop) int live_tick_stop(unsigned long long *ctx)
 {
 	u32 cpu = bpf_get_smp_processor_id();
+	struct live_cpu *c;
 
 	USES_ARENA;
 	/* A busy CPU may stop its tick as well (nohz_full). */
 	if (!(u32)ctx[0] || bpf_get_current_task_btf()->pid || cpu >= head()->sys->nr_cpus)
 		return 0;
+	c = &head()->cpus[cpu];
+	c->idle_tick = LIVE_TICK_CAME;
+	/* Stopped once more after a pass has restarted it: the CPU left no new load behind. */
+	if (c->tick_stopped)
+		return 0;
+	c->tick_stopped = 1;
 	enter_nohz(cpu_rq(head()->sys, cpu));
 	return 0;
 }
@@ -90,6 +97,7 @@ TRACEPOINT(hrtimer_expire_entry) int live_idle_tick(unsigned long long *ctx)
 	u32 cpu = bpf_get_smp_processor_id();
 	const struct tick_sched *ts;
 	struct live_cpu *c;
+	u32 restarted;
 
 	USES_ARENA;
 	if (bpf_get_current_task_btf()->pid || !KSYM_EXISTS(&tick_cpu_sched) || cpu >= head()->sys->nr_cpus)
@@ -98,10 +106,10 @@ TRACEPOINT(hrtimer_expire_entry) int live_idle_tick(unsigned long long *ctx)
 	if ((u64)&ts->sched_timer != ctx[0])
 		return 0;
 	c = &head()->cpus[cpu];
-	if (c->tick_restarted && !(ts->flags & TS_FLAG_STOPPED)) {
-		c->tick_restarted = 0;
+	restarted = c->idle_tick == LIVE_TICK_RESTARTED && !(ts->flags & TS_FLAG_STOPPED);
+	c->idle_tick = LIVE_TICK_CAME;
+	if (restarted)
 		return 0;
-	}
 	c->idle_ticks++;
 	if (!idle_balance_due(cpu_rq(head()->sys, cpu), bpf_ktime_get_ns()))
 		return 0;

@@ -668,7 +668,8 @@ OP(dispatch) int live_dispatch(unsigned long long *ctx)
 	if (choose(c, rq, prev))
 		return 0;
 	if (rq->curr_is_idle) {
-		c->tick_restarted = 1;
+		if (c->idle_tick == LIVE_TICK_CAME)
+			c->idle_tick = LIVE_TICK_RESTARTED;
 		return 0;
 	}
 	newidle_balance(c, rq, now);
@@ -818,7 +819,8 @@ OP(update_idle) int live_update_idle(unsigned long long *ctx)
 	}
 	enter_idle(rq);
 	c->ticked = 0;
-	c->tick_restarted = 0;
+	c->idle_tick = LIVE_TICK_KEPT;
+	c->tick_stopped = 0;
 	/* Those that are still accounted here may be on their way to other CPUs. One in the queue would wait for ever. */
 	if (rq->h_nr_running)
 		read_queue((u32)ctx[0], 0);

@@ -21,6 +21,11 @@
 #define LIVE_WAY_NONE 4 /* there was no task */
 #define LIVE_WAYS 5
 
+/* The tick of an idle CPU. */
+#define LIVE_TICK_KEPT 0 /* it has not come yet */
+#define LIVE_TICK_CAME 1 /* it has come, or was stopped */
+#define LIVE_TICK_RESTARTED 2 /* it runs because a pass made the CPU leave its idle loop: it counts for none */
+
 #define LIVE_ACTIVE 3 /* live_pass.kind, beside FG_CPU_*: a task is pushed */
 #define LIVE_KINDS 4
 
@@ -192,7 +197,8 @@ struct live_cpu {
 	u64 ticks;
 	u64 idle_ticks; /* ticks while it was idle */
 	u64 idle_passes; /* those of them that found a domain due */
-	u64 tick_restarted; /* the tick runs in idle because a pass made the CPU leave its idle loop: it counts for none */
+	u64 idle_tick; /* LIVE_TICK_*, of the current idle period, */
+	u64 tick_stopped; /* and whether its tick was stopped in it */
 	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had an RT task */
 	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */
 	u64 unknown; /* calls for tasks that are not known here */
