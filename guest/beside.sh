@@ -20,7 +20,7 @@ CASES="
 periodic	symmetric	-	periodic.json	big,small	fair:v6.12+rq=eevdf
 energy		eas		-	periodic.json	big,small	fair:v6.12+rq=eevdf
 hackbench	symmetric	-	hackbench:groups=1,loops=20,pipe	hackbench-send,hackbench-recv	fair:v6.12+rq=eevdf
-cluster-level	clustered	-	hackbench:groups=1,fds=3,loops=600,pipe	hackbench-send,hackbench-recv	fair:v6.6 fair:v6.6+cls-select=landed
+cluster-level	clustered	-	hackbench:groups=1,fds=2,loops=1000,pipe	hackbench-send,hackbench-recv	fair:v6.6 fair:v6.6+cls-select=landed
 lb-rework	nodes		-	hogs.json	hog	fair:v5.4 fair:v5.5
 misfit-unlink	eas		-	clamped.json	decode,small	fair:misfit-unlink-ufc fair:misfit-unlink-patched-v4
 break-even	symmetric	states	hackbench:groups=1,loops=5,pipe	hackbench,hackbench-send,hackbench-recv,fairground	fair:v5.9 fair:v5.9+break-even=target-residency
