@@ -74,13 +74,17 @@ commands "$(cut -d- -f1 "$build/release")" >"$root/commands"
 guest_boot "$machine" "$build" placement "ftrace_filter=select_task_rq_fair,select_task_rq_scx,arch_cpu_idle_exit" |
 	tr -d '\r' >"$log" || fail "the guest did not end; $log"
 
-read -r _ _ empty _ <<<"$(quartiles arch_cpu_idle_exit <"$log")" || fail "no arch_cpu_idle_exit in the traces; $log"
+figures=$(quartiles arch_cpu_idle_exit <"$log")
+[ -n "$figures" ] || fail "no arch_cpu_idle_exit in the traces; $log"
+read -r _ _ empty _ <<<"$figures"
 echo "$(cat "$build/release"), $machine: the tracer takes $empty instructions a call, which are taken off"
 printf '%-12s %-20s %8s %8s %8s %8s\n' workload function calls quarter median quarter
 for n in 1 2 3 4; do
 	workload=sched-pipe function=select_task_rq_fair
 	[ $((n % 2)) = 1 ] || workload=hackbench
 	[ $n -le 2 ] || function=select_task_rq_scx
-	read -r calls low middle high <<<"$(trace $n | quartiles $function)" || fail "no $function in the trace of $workload; $log"
+	figures=$(trace $n | quartiles $function)
+	[ -n "$figures" ] || fail "no $function in the trace of $workload; $log"
+	read -r calls low middle high <<<"$figures"
 	printf '%-12s %-20s %8d %8d %8d %8d\n' $workload $function "$calls" $((low - empty)) $((middle - empty)) $((high - empty))
 done

@@ -121,26 +121,30 @@ def test_a_review_on_a_farm_has_the_answer_of_one_process(shared, tmp_path, comm
     """Drawn machines, bound CPUs and programs in files travel by content. Nothing of the matrix is left to be run here."""
     (tmp_path / "matrix.toml").write_text(MATRIX)
     (tmp_path / "load.json").write_text('{"tasks": {"t": {"instance": 3, "loop": 20, "run": 300, "sleep": 500}}}')
+    # The interpreter, which leaves what it reports: a line for each run.
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n"{sys.executable}" "$@" | tee -a "{tmp_path}/made"\n')
+    python.chmod(0o755)
     line = [command, "review", "--features", "fair:v5.9+wa-prev-idle+asym-prev-first", "--matrix", "matrix.toml"]
 
     def review(store, *words):
         done = subprocess.run(
             [*line, "--store", store, *words],
             cwd=tmp_path,
-            env={**os.environ, "FAIRGROUND_PYTHON": sys.executable},
+            env={**os.environ, "FAIRGROUND_PYTHON": str(python)},
             capture_output=True,
             text=True,
             check=False,
             timeout=600,
         )
         assert done.returncode == 0, done.stderr
-        # Behind it stands the command line.
-        return done.stdout.rsplit("--features", 1)[0]
+        return done.stdout
 
     alone = review("alone")
     assert review("farm", "--dask", shared.address) == alone
     with Store(tmp_path / "alone") as here, Store(tmp_path / "farm") as there:
         assert len(here) == len(there) > 16
+        assert (tmp_path / "made").read_text().count("\n") == len(there)
 
 
 def test_a_client_that_was_given_stays_open_and_its_cluster_clean(shared):

@@ -403,7 +403,7 @@ def test_a_look_at_many_runs_is_confirmed_like_a_sweep(tmp_path):
 @pytest.mark.parametrize("code, warned", [(CODE, False), ("0" * 32, True)], ids=["the same", "another"])
 def test_the_command_says_if_the_package_is_another_program(pipes_file, tmp_path, code, warned):
     """The command and the package are installed apart, and it is the package that runs."""
-    start = Path(__file__).parents[2] / "crates/cli/src/commands/sweep/start.py"
+    start = Path(__file__).parents[2] / "crates/cli/src/python/start.py"
     words = [sys.executable, "-c", start.read_text(), "--store", tmp_path / "store", pipes_file]
     environment = {**os.environ, "FAIRGROUND_STUDY_CODE": code}
     ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120, env=environment)

@@ -78,8 +78,7 @@ CALLS = [
 ]
 
 # Events that a run does not have. LISA's analyses of these fail.
-LACKING = {"sched_util_est_cfs", "sched_util_est_se", "sched_cpu_capacity", "sched_overutilized"}
-LACKING |= {"userspace@rtapp_main", "userspace@rtapp_event"}
+LACKING = {"sched_cpu_capacity", "sched_overutilized", "userspace@rtapp_main", "userspace@rtapp_event"}
 
 
 def comparable(values):

@@ -12,8 +12,9 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FAIRGRO
 
 /// Options on which no figure depends, and whether a value follows. The command in a result is without them, so that the
 /// result does not depend on them either.
-const WITHOUT_EFFECT: [(&str, bool); 21] = [
+const WITHOUT_EFFECT: [(&str, bool); 22] = [
     ("--jobs", true),
+    ("--dask", true),
     ("--store", true),
     ("--no-store", false),
     ("--output", true),

@@ -1,4 +1,4 @@
-//! The Python package, which does what takes Dask, designs or reports: the interpreter, and what it runs first.
+//! The Python package makes designs, reports and runs on Dask. Here is which interpreter does, and what it runs first.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -40,7 +40,7 @@ pub struct Means<'a> {
     pub progress: ProgressListener<'a>,
     /// Workers for runs of kernels.
     pub workers: Workers,
-    /// Makes runs elsewhere, and puts them into the store; `None`: all are made here.
+    /// Makes runs elsewhere, and puts them into `store`, without which there is no farm; `None`: all are made here.
     pub farm: Option<&'a Farm>,
 }
 
@@ -264,7 +264,7 @@ fn metrics_of(cell: &Cell, experiment: &Experiment) -> Result<(Vec<String>, Opti
     if names.len() < 2 {
         names.push("wakeup_latency_mean_us".into());
     }
-    let follows = !matches!(experiment.config.governor, fairground_sim::Governor::Performance);
+    let follows = matches!(experiment.config.governor, fairground_sim::Governor::Schedutil);
     names.extend(["energy_j".to_owned()].into_iter().filter(|name| follows && has(name)));
     names.dedup();
     Ok((names, main))

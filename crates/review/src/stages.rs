@@ -100,7 +100,7 @@ pub enum StagesError {
     #[diagnostic(transparent)]
     Series(#[from] SeriesError),
     /// The tree is not what it was as the base was built.
-    #[error("{file} was edited while the series was built: what the edit does would be told as a patch's doing")]
+    #[error("{file} was edited while the series was built, or its date lies ahead of this computer's clock: what an edit does would be told as a patch's doing")]
     #[diagnostic(help(
         "run the review again when the tree stays as it is; a range of commits needs its files as well"
     ))]
@@ -392,7 +392,10 @@ fn of_patches(tree: &Path, typed: &Path, series: &Series, build: Build) -> Resul
         };
         made.inputs.iter().find(is_edited).map(|(file, _)| file.clone())
     };
-    let mut edited = edited_before(&last);
+    if let Some(file) = edited_before(&last) {
+        return Err(StagesError::Edited { file });
+    }
+    let mut edited = None;
     let mut build = |changes: &Changes| {
         let made = build(changes)?;
         edited = edited.take().or(edited_before(&made));

@@ -95,7 +95,11 @@ mod tests {
             ("kunpeng920@node0", "hackbench:groups=1,loops=2", "fair:v6.12"),
             ("pixel6", "jankbench:duration=0.1", "fair:v7.3"),
         ] {
-            let (sent, _) = RunConfig::default().find(machine, workload, &[sched.to_owned()]).unwrap();
+            let mut config = RunConfig::default();
+            for (name, value) in [("governor", "schedutil"), ("idle_limit", "100"), ("hz", "1000"), ("draw", "3")] {
+                config.set_text(name, value).unwrap();
+            }
+            let (sent, _) = config.find(machine, workload, &[sched.to_owned()]).unwrap();
             let text = serde_json::to_string(&ColumnSpec::new(&sent, &sent.scheds[0])).unwrap();
             let spec: ColumnSpec = serde_json::from_str(&text).unwrap();
             let arrived = spec.experiment(None, Workers::default()).unwrap();

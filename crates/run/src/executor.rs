@@ -253,13 +253,14 @@ pub fn record(experiment: &Experiment, sched: usize, seed: u64, stop: &Stop) -> 
         Ok(outcome) => outcome.map_err(|error| error.to_string()),
         Err(panicked) => Err(panicked),
     };
-    Ok(Record { what: in_words(experiment, sched, seed), wall_ns: begun.elapsed().as_nanos() as u64, outcome })
+    let what = format!("{} seed {seed}", in_words(experiment, sched));
+    Ok(Record { what, wall_ns: begun.elapsed().as_nanos() as u64, outcome })
 }
 
-/// A run for the user.
-fn in_words(experiment: &Experiment, sched: usize, seed: u64) -> String {
+/// Names machine, workload and scheduler for the user.
+pub(crate) fn in_words(experiment: &Experiment, sched: usize) -> String {
     let Experiment { machine, workload, scheds, .. } = experiment;
-    format!("{} {} {} seed {seed}", machine.name, workload.name, scheds[sched])
+    format!("{} {} {}", machine.name, workload.name, scheds[sched])
 }
 
 /// A run: its column, and the place of its seed in that column.
@@ -397,7 +398,7 @@ impl<'a> Work<'a> {
         let column = &self.columns[c];
         let seed = column.seeds[s];
         if let Some((store, key)) = self.store.zip(column.key).filter(|_| recordable) {
-            let what = in_words(&column.experiment, column.sched, seed);
+            let what = format!("{} seed {seed}", in_words(&column.experiment, column.sched));
             let record = Record { what, wall_ns: took.as_nanos() as u64, outcome: outcome.clone() };
             if let Err(e) = store.put(key.with(seed), &record) {
                 (self.report)(Progress::Trouble(format!("cannot keep the result of {}: {e}", record.what)));

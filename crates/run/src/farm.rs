@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! this process                              the command (Python, with Dask; `fairground.sweeps.farm.columns`)
-//! a [`Plan`] as JSON ------- stdin -------> columns by content, the keys and seeds of their runs, the store
+//! a FarmPlan as JSON ------- stdin -------> columns by content, the keys and seeds of their runs, the store
 //!                    <------ stdout ------- a line for each run whose result is in the store
 //! ```
 //!
+//! "Farm" is Dask's word for computers that work together, as in docs/farm.md; the farm of links of a review is another thing.
 //! Afterwards the store has the results, and [`Executor::carry_out`] takes them from there. It makes here what the farm gave no result of:
 //! what a limit of time or memory has ended there.
 
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::column_spec::ColumnSpec;
-use crate::executor::{Executor, Progress, ProgressListener, VirtualTime};
+use crate::executor::{in_words, Executor, Progress, ProgressListener, VirtualTime};
 use crate::experiment::Stop;
 use crate::key::CODE;
 use crate::store::{Store, StoreError};
@@ -35,30 +36,32 @@ use crate::store::{Store, StoreError};
 /// Between two looks at whether to stop, ms.
 const LOOK_MS: u16 = 200;
 
-/// Exit code of the command after an interrupt.
-const INTERRUPTED: i32 = 130;
+/// Exit code of the command if its input is at fault.
+const BAD_INPUT: i32 = 2;
 
 /// The command that makes runs elsewhere, with its arguments.
 #[derive(Clone, Debug)]
 pub struct Farm {
-    /// Program and arguments; it reads a [`Plan`].
+    /// Program and arguments; it reads a [`FarmPlan`].
     pub command: Vec<OsString>,
 }
 
 /// What the command reads.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Plan {
+pub struct FarmPlan {
     /// Hash of the code that computes runs: another program's results are not ours.
     pub code: String,
     /// Directory of the store.
     pub store: PathBuf,
     /// What to run.
-    pub columns: Vec<PlanColumn>,
+    pub columns: Vec<FarmColumn>,
 }
 
 /// Runs of one scheduler on one machine under one workload.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct PlanColumn {
+pub struct FarmColumn {
+    /// Machine, workload and scheduler, for messages.
+    pub what: String,
     /// What they have in common.
     pub spec: ColumnSpec,
     /// File with the library of a kernel, readable while this process lives; `None` for our own scheduler.
@@ -70,14 +73,18 @@ pub struct PlanColumn {
 /// Why a farm has not made its runs. Those that are in the store stay there.
 #[derive(Debug, Error, Diagnostic)]
 pub enum FarmError {
-    /// The command cannot be started or talked to.
+    /// The command cannot be started.
     #[error("cannot start {command}: {cause}")]
+    #[diagnostic(help("a farm takes Python 3.10 or later; $FAIRGROUND_PYTHON names the interpreter"))]
     Start {
         /// The program.
         command: String,
         /// What the system says.
         cause: io::Error,
     },
+    /// The command cannot be talked to.
+    #[error("lost the farm: {0}")]
+    Watch(io::Error),
     /// The command has failed; it has said why.
     #[error("the farm has not made all runs ({status}); those that it made are kept")]
     Failed {
@@ -88,9 +95,20 @@ pub enum FarmError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
-    /// The command was interrupted.
+    /// `stop` became true.
     #[error("stopped")]
     Stopped,
+}
+
+impl FarmError {
+    /// Whether the input or the command line is at fault, and no run.
+    pub fn is_input(&self) -> bool {
+        match self {
+            FarmError::Start { .. } | FarmError::Store(_) => true,
+            FarmError::Failed { status } => status.code() == Some(BAD_INPUT),
+            FarmError::Watch(_) | FarmError::Stopped => false,
+        }
+    }
 }
 
 impl Farm {
@@ -113,30 +131,29 @@ impl Farm {
         report(Progress::Begun { runs, kept: 0, time: VirtualTime::default() });
         let columns = missing.iter().map(|column| {
             let spec = &column.experiment.scheds[column.sched];
-            PlanColumn {
+            FarmColumn {
+                what: in_words(column.experiment, column.sched),
                 spec: ColumnSpec::new(column.experiment, spec),
                 library: spec.library().map(|library| path_of(library)),
                 runs: column.runs.iter().map(|(key, seed)| (key.to_string(), *seed)).collect(),
             }
         });
-        let plan = Plan { code: CODE.into(), store: store.dir().to_owned(), columns: columns.collect() };
+        let plan = FarmPlan { code: CODE.into(), store: store.dir().to_owned(), columns: columns.collect() };
         let mut child = self.start(&plan)?;
         let ended = watch(&mut child, stop, report);
-        let status = ended.and_then(|()| child.wait()).map_err(|cause| self.failed(cause))?;
+        if ended.is_err() {
+            // Nobody would read what it reports.
+            let _ = child.kill();
+        }
+        let status = child.wait().and_then(|status| ended.map(|()| status)).map_err(FarmError::Watch)?;
         match status.code() {
             Some(0) => Ok(()),
             _ if stop.load(Ordering::Relaxed) => Err(FarmError::Stopped),
-            Some(INTERRUPTED) => Err(FarmError::Stopped),
             _ => Err(FarmError::Failed { status }),
         }
     }
 
-    fn failed(&self, cause: io::Error) -> FarmError {
-        let command = self.command.first().map(|name| name.to_string_lossy().into_owned());
-        FarmError::Start { command: command.unwrap_or_default(), cause }
-    }
-
-    fn start(&self, plan: &Plan) -> Result<Child, FarmError> {
+    fn start(&self, plan: &FarmPlan) -> Result<Child, FarmError> {
         let started = || {
             let (program, arguments) = self.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
             // In a file: to write to a pipe would wait for a reader.
@@ -147,7 +164,10 @@ impl Farm {
             let mut command = Command::new(program);
             command.args(arguments).stdin(file).stdout(Stdio::piped()).process_group(0).spawn()
         };
-        started().map_err(|cause| self.failed(cause))
+        started().map_err(|cause| {
+            let command = self.command.first().map(|name| name.to_string_lossy().into_owned());
+            FarmError::Start { command: command.unwrap_or_default(), cause }
+        })
     }
 }
 
@@ -156,7 +176,7 @@ fn path_of(file: &File) -> PathBuf {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
 }
 
-/// Reports a run for each line, until the command closes its output. Interrupts it when `stop` becomes true.
+/// Reports a run for each line, until the command closes its output. Ends it when `stop` becomes true.
 fn watch(child: &mut Child, stop: &Stop, report: ProgressListener) -> io::Result<()> {
     let Some(mut lines) = child.stdout.take() else { return Ok(()) };
     let pid = Pid::from_raw(child.id() as i32);
@@ -164,7 +184,7 @@ fn watch(child: &mut Child, stop: &Stop, report: ProgressListener) -> io::Result
     loop {
         if stop.load(Ordering::Relaxed) && !std::mem::replace(&mut interrupted, true) {
             // It was not waited for, so the number is still its own.
-            kill(pid, Signal::SIGINT)?;
+            kill(pid, Signal::SIGTERM)?;
         }
         let mut ready = [PollFd::new(lines.as_fd(), PollFlags::POLLIN)];
         match poll(&mut ready, PollTimeout::from(LOOK_MS)) {
@@ -227,10 +247,11 @@ mod tests {
         let (made, done) = make(&shell(&script), &store, &Stop::default());
         made.unwrap();
         assert_eq!(done, 2);
-        let plan: Plan = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        let plan: FarmPlan = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
         assert_eq!((plan.code.as_str(), plan.store.as_path()), (CODE, store.dir()));
         let runs: Vec<_> = plan.columns.iter().flat_map(|column| column.runs.clone()).collect();
         assert_eq!(runs, [1, 3].map(|seed| (key.with(seed).to_string(), seed)));
+        assert_eq!(plan.columns[0].what, "hikey960 sched-pipe:loops=10 fair:v5.9");
         let arrived = plan.columns[0].spec.experiment(None, Workers::default()).unwrap();
         assert_eq!(ColumnKey::of(&arrived, 0).unwrap(), key);
     }
@@ -246,8 +267,8 @@ mod tests {
         );
         let missing = Farm { command: vec!["./no-such-program".into()] };
         assert!(told(&missing).starts_with("cannot start ./no-such-program: "), "{}", told(&missing));
-        // It ends by the interrupt alone.
-        let waits = shell("trap 'exit 130' INT; while :; do sleep 0.01; done");
+        // It ends by the signal alone.
+        let waits = shell("trap 'exit 130' TERM; for i in $(seq 6000); do sleep 0.01; done");
         let stopped = make(&waits, &store, &Arc::new(true.into())).0;
         assert!(matches!(stopped, Err(FarmError::Stopped)), "{stopped:?}");
     }

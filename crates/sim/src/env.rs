@@ -146,7 +146,7 @@ pub enum Request {
     /// A load-tracking signal was updated.
     Signals(Signals),
     /// An estimate of utilization has changed.
-    Estimated(UtilEst),
+    UtilEst(UtilEst),
     /// The number of reasons from [`Env::drain_reasons`] that belong to the decision that follows.
     Reasons(usize),
 }
@@ -485,7 +485,7 @@ impl Env {
         self.wants_clamps = wanted;
     }
 
-    /// Whether PELT signals and estimates are reported ([`crate::EventKind::Signals`], [`crate::EventKind::Estimated`]). A scheduler must decide the same in both cases.
+    /// Whether PELT signals and estimates are reported ([`crate::EventKind::Signals`], [`crate::EventKind::UtilEst`]). A scheduler must decide the same in both cases.
     pub fn wants_signals(&self) -> bool {
         self.wants_signals
     }
@@ -498,9 +498,9 @@ impl Env {
     }
 
     /// Reports a change of an estimate of utilization, if an observer wants it.
-    pub fn estimated(&mut self, estimate: UtilEst) {
+    pub fn util_est(&mut self, estimate: UtilEst) {
         if self.wants_signals {
-            self.requests.push(Request::Estimated(estimate));
+            self.requests.push(Request::UtilEst(estimate));
         }
     }
 

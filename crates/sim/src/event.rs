@@ -103,7 +103,7 @@ pub enum EventKind {
     Signals(Signals),
     /// An estimate of utilization has changed. Reported only if [`crate::Config::signals`] is set; an observation, not part
     /// of the run's hash.
-    Estimated(UtilEst),
+    UtilEst(UtilEst),
     /// A fair task was picked, a woken one was tested against the current one, or time took the CPU from the current one.
     /// Reported only if an observer wants reasons; an observation, not part of the run's hash.
     Pick(PickReport),

@@ -2,7 +2,7 @@
 //!
 //! Left out is what the other events show anyway: the waker and `sync` of a wakeup, and the cost of a switch. The rules
 //! of a scheduler that has none of its own count as 0 ([`crate::Scheduler::has_own_rules`]). What is reported on request
-//! only ([`EventKind::Clamps`], [`EventKind::Signals`], [`EventKind::Estimated`], [`EventKind::Energy`], [`EventKind::Pick`], [`EventKind::Left`]) does not count: observers do not change a
+//! only ([`EventKind::Clamps`], [`EventKind::Signals`], [`EventKind::UtilEst`], [`EventKind::Energy`], [`EventKind::Pick`], [`EventKind::Left`]) does not count: observers do not change a
 //! run.
 //!
 //! Encoding, little-endian: time u64, cpu u32, a byte for the kind, then the kind's fields in the order of their
@@ -127,7 +127,7 @@ impl Observer for HashObserver {
             EventKind::Cooling { state } => r.u8(14).u32(state),
             EventKind::Online(online) => r.u8(15).u8(online.into()),
             EventKind::Energy { .. } | EventKind::Clamps(_) | EventKind::Signals(_) => return,
-            EventKind::Estimated(_) | EventKind::Pick(_) | EventKind::Left(_) => return,
+            EventKind::UtilEst(_) | EventKind::Pick(_) | EventKind::Left(_) => return,
             EventKind::Mark { task, mark } => r.u8(11).u32(task).u8(mark_code(mark)),
         };
         self.len += r.len;

@@ -367,8 +367,8 @@ reader-1000 [006] 1.000006000: sched_switch: prev_comm=reader prev_pid=1000 prev
         let estimate = UtilEst { cpu: 6, task: Some(0), enqueued: 301, ewma: 290, util: 301 };
         let text = exported(&[
             (0, 4, EventKind::Fork { parent: None, child: 0 }),
-            (9_000, 4, EventKind::Estimated(estimate)),
-            (9_000, 4, EventKind::Estimated(UtilEst { task: None, ewma: 0, ..estimate })),
+            (9_000, 4, EventKind::UtilEst(estimate)),
+            (9_000, 4, EventKind::UtilEst(UtilEst { task: None, ewma: 0, ..estimate })),
         ]);
         let expected = "\
 <idle>-0 [004] 0.000009000: sched_util_est_se: cpu=6 path=(null) comm=reader pid=1000 enqueued=301 ewma=290 util=301

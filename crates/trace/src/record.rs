@@ -436,7 +436,7 @@ impl Recorder {
             EventKind::Frequency { khz } => ("cpu_frequency", vec![("state", khz.into()), cpu]),
             EventKind::Clamps(c) => self.clamps(&c),
             EventKind::Signals(s) => self.signals(&s),
-            EventKind::Estimated(estimate) => self.estimate(&estimate),
+            EventKind::UtilEst(estimate) => self.estimate(&estimate),
             EventKind::Temperature { zone, milli_c } => {
                 ("fairground_temperature", vec![("zone", u32::from(zone).into()), ("temp", milli_c.into())])
             }

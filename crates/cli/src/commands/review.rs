@@ -20,7 +20,7 @@ use fairground_run::batch::BatchError;
 use fairground_run::executor::ProgressListener;
 use fairground_run::experiment::Stop;
 use fairground_run::store::Store;
-use miette::Diagnostic;
+use miette::{Diagnostic, Report};
 use thiserror::Error;
 
 use super::compare::deliver;
@@ -122,7 +122,8 @@ pub struct Review {
     /// Exit with 3 if a row is worse
     #[arg(long)]
     fail_if_worse: bool,
-    /// Make the runs of the matrix on the workers of this Dask scheduler; their results come into the store (docs/farm.md)
+    /// Make the runs of the matrix on the workers of this Dask scheduler, with the limits of time and memory that hold by default;
+    /// their results come into the store
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["hunt", "no_store"])]
     dask: Option<String>,
     #[command(flatten)]
@@ -164,6 +165,7 @@ impl Review {
         }
         let measured = match measure(&stages, &matrix, until.as_ref(), &means) {
             Err(ReviewError::Batch(BatchError::Stopped)) => return Err(runs.interrupted(store.as_ref())),
+            Err(ReviewError::Farm(error)) if !error.is_input() => return Err(Failure::Run(Report::new(error))),
             measured => measured?,
         };
         let explained = explain(&stages, &measured, &means, self.dir.as_deref());

@@ -5,13 +5,14 @@ import sys
 
 try:
     from fairground.sweeps.command import main
-    from fairground.sweeps.farm.columns import make_columns
+    if sys.argv[1:2] == ["--columns"]:
+        from fairground.sweeps.farm.columns import make_columns
     from fairground.sweeps.spec import CODE
 except ModuleNotFoundError as missing:
     print(f"  x {sys.executable} has no package {missing.name}", file=sys.stderr)
     print(
         "  help: run `pip install 'FILE.whl[sweep]'` with the wheel of a release, or `pip install '.[sweep]'` in a clone; "
-        "$FAIRGROUND_PYTHON names another interpreter. Without --dask reviews need no Python, and grids only for Parquet and --report",
+        "$FAIRGROUND_PYTHON names another interpreter. Without --dask reviews need no Python, and grids none but for --report and Parquet",
         file=sys.stderr,
     )
     sys.exit(2)

@@ -101,7 +101,7 @@ impl Tracepoints {
             env.signals(pelt_event(cpu, None, &rq.cfs));
         }
         if env.wants_signals() && has_changed(&mut self.estimates.queues, cpu, rq.est_enqueued) {
-            env.estimated(UtilEst { cpu: cpu as u32, task: None, enqueued: rq.est_enqueued, ewma: 0, util });
+            env.util_est(UtilEst { cpu: cpu as u32, task: None, enqueued: rq.est_enqueued, ewma: 0, util });
         }
         if clamps && is_new_period(&mut self.clamps.queues, cpu, start) {
             env.clamps(uclamp_event(world, cpu, None, util, [min, max]));
@@ -116,7 +116,7 @@ impl Tracepoints {
         let enqueued = if is_one_value { p.est.ewma } else { p.est.enqueued };
         if has_changed(&mut self.estimates.tasks, task as usize, [enqueued, p.est.ewma]) {
             let (ewma, util) = (p.est.ewma, p.avg.util_avg);
-            env.estimated(UtilEst { cpu: cpu as u32, task: Some(task), enqueued, ewma, util });
+            env.util_est(UtilEst { cpu: cpu as u32, task: Some(task), enqueued, ewma, util });
         }
     }
 }

@@ -93,13 +93,13 @@ fn table(comparison: &Comparison, columns: usize) -> String {
     laid_out(vec![metric, base, test, improvement, interval], two.collect(), 1..=4)
 }
 
-/// The cells of a row, a difference without its unit, which stands beside it.
+/// The cells of a row, a difference without its unit where that stands beside it.
 fn short_cells(row: &Row) -> [String; 8] {
-    let mut cells = cells(row);
-    if row.change.improvement_pct.is_none() {
-        cells[5] = format!("{:+}", Plain(row.change.diff));
+    let [metric, unit, better, base, test, mut improvement, interval, verdict] = cells(row);
+    if row.change.improvement_pct.is_none() && difference_unit(row) == unit {
+        improvement = format!("{:+}", Plain(row.change.diff));
     }
-    cells
+    [metric, unit, better, base, test, improvement, interval, verdict]
 }
 
 /// A table with these columns to the right.

@@ -47,6 +47,9 @@ const USERSPACE_NAME: &str = "userspace:";
 
 const IDLE_GOVERNORS: [(&str, IdleGovernor); 2] = [("menu", IdleGovernor::Menu), ("teo", IdleGovernor::Teo)];
 
+/// No limit of idle states.
+const NO_LIMIT: &str = "none";
+
 const CLAMP: &str = "a whole number, 0 to 1024";
 
 /// All settings, in the order in which they are shown.
@@ -90,14 +93,18 @@ pub const SETTINGS: [Setting; 9] = [
     Setting {
         name: "idle_limit",
         words: &[],
-        numbers: "0 to 1000000 microseconds, e.g. 100 or 100us",
+        numbers: "0 to 1000000 microseconds, e.g. 100 or 100us, or none",
         set: |config, text| {
+            if text == NO_LIMIT {
+                config.idle_limit_ns = None;
+                return Some(());
+            }
             let us = text.strip_suffix("us").unwrap_or(text).trim_end().parse::<f64>().ok();
             let us = us.filter(|us| (0.0..=1e6).contains(us))?;
             config.idle_limit_ns = Some((us * 1e3).round() as u64);
             Some(())
         },
-        text: |config, _| idle_limit_us(config).map_or("none".into(), |us| us.to_string()),
+        text: |config, _| idle_limit_us(config).map_or(NO_LIMIT.into(), |us| us.to_string()),
     },
     Setting {
         name: ClampLimits::NAMES[0],

@@ -796,7 +796,7 @@ impl Engine {
             Request::Picked(report) => self.emit(self.env_cpu(), EventKind::Pick(report)),
             Request::Left(left) => self.emit(self.env_cpu(), EventKind::Left(left)),
             Request::Signals(signals) => self.emit(self.env_cpu(), EventKind::Signals(signals)),
-            Request::Estimated(estimate) => self.emit(self.env_cpu(), EventKind::Estimated(estimate)),
+            Request::UtilEst(estimate) => self.emit(self.env_cpu(), EventKind::UtilEst(estimate)),
             Request::Balanced(balance) => self.emit(self.env_cpu(), EventKind::Balance(balance)),
         }
     }

@@ -73,6 +73,8 @@ impl FromStr for SetSpeed {
                 ranges.get_mut(at).ok_or_else(|| InvalidSpeed(format!("at most {RANGES_MAX} ranges of CPUs")))?;
             *place = Some(range);
         }
+        // However they are typed, the same clocks are the same run.
+        ranges.sort_by_key(|range| range.map_or(CpuId::MAX, |range| range.first));
         Ok(SetSpeed { ranges })
     }
 }

@@ -9,7 +9,7 @@ use crate::names::OURS;
 use crate::record::RTAPP;
 
 /// How the names of records of signals begin that are not ours alone.
-const SIGNALS: [&str; 2] = ["uclamp_util_", "sched_pelt_"];
+const SIGNALS: [&str; 3] = ["uclamp_util_", "sched_pelt_", "sched_util_est_"];
 
 /// A list of annotations as a record.
 #[derive(Default)]

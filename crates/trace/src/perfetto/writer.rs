@@ -306,7 +306,7 @@ impl<W: Write> Packets<W> {
                 let values = values.map(|(which, n)| (which, i64::try_from(n).unwrap_or(i64::MAX)));
                 self.signals(record, s.cpu, s.task, values)
             }
-            EventKind::Estimated(e) => {
+            EventKind::UtilEst(e) => {
                 let values = [(6, e.enqueued), (7, e.ewma)].map(|(which, n)| (which, i64::from(n)));
                 // A queue has no average.
                 let has_average = e.task.is_some();

@@ -2,12 +2,13 @@
 
 The command (``fairground review --dask``) writes a plan to standard input: columns, which are a machine, a workload, a scheduler and
 settings as content, with keys and seeds of the runs that its store lacks. Each result goes into the store as soon as it is there, and
-a line to standard output. Exit codes are the command's: 0 done, 1 the farm failed, 2 bad usage, and 130 after Ctrl-C.
+a line to standard output. Exit codes: 0 done, 1 the farm failed, 2 bad input, and 130 after SIGTERM.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -26,14 +27,15 @@ from . import Farm
 
 @dataclass(frozen=True)
 class ColumnRun:
-    """A run of a column, by the column's name."""
+    """A run of a column, by the column's name; ``what`` names machine, workload and scheduler for messages."""
 
     column: str
     seed: int
+    what: str
 
     def to_json(self) -> str:
         """The run as JSON: keys sorted, no spaces."""
-        return CANONICAL.encode({"column": self.column, "seed": self.seed})
+        return CANONICAL.encode({"column": self.column, "seed": self.seed, "what": self.what})
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,17 @@ class ColumnInputs:
         try:
             return self.compiled.run(run["column"], run["seed"], key)
         except ChildProcessError as error:
-            raise RunLost(f"a run was lost: seed {run['seed']}: {error}") from None
+            raise RunLost(f"a run was lost: {run['what']} seed {run['seed']}: {error}") from None
 
 
 def make_columns(scheduler: str) -> int:
     """Make the runs of the plan on standard input. Returns the exit code."""
+    # The command ends us so: an interrupt of a terminal reaches it alone.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}", sys.stderr)
     try:
-        plan = json.load(sys.stdin)
+        # The command's own: UTF-8 under every locale.
+        plan = json.load(sys.stdin.buffer)
         if plan["code"] != CODE:
             raise InputError(
                 f"the package of {sys.executable} was built from other sources than this command: install the same release of both"
@@ -120,5 +125,5 @@ def _read(columns: list[dict[str, Any]]) -> tuple[ColumnInputs, Iterator[tuple[s
             libraries[names[path]] = code
         name = str(number)
         content[name] = (json.dumps(column["spec"]), names.get(path))
-        work += [(key, ColumnRun(name, seed)) for key, seed in column["runs"]]
+        work += [(key, ColumnRun(name, seed, column["what"])) for key, seed in column["runs"]]
     return ColumnInputs(content, libraries), iter(work)

@@ -32,7 +32,7 @@ def _dask() -> Any:
     try:
         import distributed
     except ImportError as missing:
-        raise FarmError("sweeps on many machines need Dask: pip install 'fairground[farm]'") from missing
+        raise FarmError("runs on many machines need Dask: pip install 'fairground[farm]'") from missing
     return distributed
 
 
