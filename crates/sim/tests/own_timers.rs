@@ -196,7 +196,7 @@ fn requests_of_two_cpus_are_carried_out_in_the_order_in_which_they_are_made() {
 fn requests_for_frequencies_are_an_error_under_another_governor() {
     match run(Budget { wish: Some(600_000), ..Budget::default() }, 100_000, Governor::Performance).0 {
         Err(SimError::Invariant { what, .. }) => {
-            assert_eq!(what, "CPU 0 asked for 600000 kHz, but frequencies are Performance's");
+            assert_eq!(what, "CPU 0 asked for 600000 kHz, but the governor is not schedutil");
         }
         other => panic!("{other:?}"),
     }
