@@ -53,7 +53,7 @@ impl ColumnSpec {
         }
     }
 
-    /// The machine.
+    /// Reads the machine's text.
     ///
     /// # Errors
     /// If its text is not that of a machine.

@@ -40,9 +40,9 @@ pub struct Executor {
 
 /// Runs of a column of an executor that a store lacks.
 pub struct MissingRuns<'a> {
-    /// The experiment.
+    /// Machine, workload and settings of the column.
     pub experiment: &'a Experiment,
-    /// The scheduler's place in it.
+    /// Place of the column's scheduler among those of the experiment.
     pub sched: usize,
     /// Keys and seeds, each key once.
     pub runs: Vec<(Key, u64)>,

@@ -53,7 +53,7 @@ pub struct FarmPlan {
     pub code: String,
     /// Directory of the store.
     pub store: PathBuf,
-    /// What to run.
+    /// Columns with runs that the store lacks, each run in one of them.
     pub columns: Vec<FarmColumn>,
 }
 
@@ -77,7 +77,7 @@ pub enum FarmError {
     #[error("cannot start {command}: {cause}")]
     #[diagnostic(help("a farm takes Python 3.10 or later; $FAIRGROUND_PYTHON names the interpreter"))]
     Start {
-        /// The program.
+        /// Its first word, as it was looked for.
         command: String,
         /// What the system says.
         cause: io::Error,
@@ -88,7 +88,7 @@ pub enum FarmError {
     /// The command has failed; it has said why.
     #[error("the farm has not made all runs ({status}); those that it made are kept")]
     Failed {
-        /// How it ended.
+        /// Of the command: 1 the farm failed, 2 its input is at fault.
         status: ExitStatus,
     },
     /// The store cannot be read.

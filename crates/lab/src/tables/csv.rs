@@ -74,7 +74,7 @@ impl<W: Write> CsvWriter<W> {
         CsvWriter(csv::Writer::from_writer(out))
     }
 
-    /// Writes a row.
+    /// Writes a row, the cells as text that no spreadsheet runs.
     ///
     /// # Errors
     /// If it cannot be written, or has another number of cells than the first.
