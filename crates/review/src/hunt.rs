@@ -2,7 +2,8 @@
 //!
 //! A *field* is a machine, as it is stated or on a draw of what is not known of it, and a workload with ranges of its options. Machines are
 //! those of the matrix and some that are made up, workloads built-ins and generated programs: which ones is drawn by the schedulers' names,
-//! so that the same hunt meets the same ones. In each field CMA-ES (crate `cmaes`; the options are its coordinates, each from 0 to 1 over the logarithm of its
+//! so that the same hunt meets the same ones. Main metrics, latency, and energy under schedutil are searched
+//! beside each other, for percentages of one say nothing of another. In each field CMA-ES (crate `cmaes`; the options are its coordinates, each from 0 to 1 over the logarithm of its
 //! range) looks for the options with the largest change from base to series, once to each side. Fields take turns, a
 //! generation each; after each round the half with the smaller changes leaves, down to a few. A search that has converged begins anew
 //! elsewhere with twice the points in a generation, until it meets nothing new.
@@ -38,7 +39,7 @@ use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::point::Named;
-use self::point::{Kind, Point, FAMILIES};
+use self::point::{Judged, Kind, Point, FAMILIES};
 use crate::answer::{percent, range};
 use crate::matrix::Cell;
 use crate::measure::{sides, Means, ReviewError};
@@ -52,10 +53,10 @@ const CONFIRMED: std::ops::RangeInclusive<u64> = 101..=116;
 const SHRUNK: std::ops::RangeInclusive<u64> = 201..=208;
 /// Seeds of the smallest point alone: shrinking selects among many on its own.
 const REPEATED: std::ops::RangeInclusive<u64> = 301..=316;
-/// Fields that stay to the end, for each side.
-const FIELDS_MIN: usize = 4;
-/// Findings that are confirmed, for each side.
-const FINDINGS: usize = 5;
+/// Fields that stay to the end, for each side of what is judged.
+const FIELDS_MIN: usize = 3;
+/// Findings that are confirmed, for each side of what is judged.
+const FINDINGS: usize = 3;
 /// Part of the time that is kept for confirming and shrinking.
 const SEARCH_PART: f64 = 0.7;
 /// Draws of each machine, 0 being as it is stated.
@@ -80,10 +81,8 @@ struct Measured {
 pub struct Finding {
     /// What the search found.
     pub found: Named,
-    /// The smallest cell that still shows it.
-    pub smallest: Named,
-    /// The smallest cell as it is run.
-    pub cell: Cell,
+    /// The smallest point that still shows it.
+    point: Point,
     /// The metric.
     pub metric: String,
     /// The smaller change of the seeds that were searched, percent, positive = better.
@@ -95,6 +94,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The smallest cell that still shows it.
+    pub fn smallest(&self) -> Named {
+        self.point.named()
+    }
+
     /// Whether it holds on seeds that were not searched.
     pub fn is_confirmed(&self) -> bool {
         match self.searched_pct < 0.0 {
@@ -110,7 +114,7 @@ pub struct Hunt {
     pub points: usize,
     /// Fields.
     pub fields: usize,
-    /// Regressions first, then gains; the largest change of each first.
+    /// By what is judged; regressions first, then gains; the largest change of each first.
     pub findings: Vec<Finding>,
     /// Cells in which a run failed, with its message.
     pub failures: Vec<(Named, String)>,
@@ -140,6 +144,22 @@ struct Field<'a> {
     is_done: bool,
 }
 
+/// Kinds of changes, those that are told first before.
+const SIDES: [(Judged, f64); 6] = [
+    (Judged::Main, -1.0),
+    (Judged::Main, 1.0),
+    (Judged::Latency, -1.0),
+    (Judged::Latency, 1.0),
+    (Judged::Energy, -1.0),
+    (Judged::Energy, 1.0),
+];
+
+impl Field<'_> {
+    fn is_of(&self, judged: Judged, side: f64) -> bool {
+        self.kind.family().judged == judged && self.side == side
+    }
+}
+
 /// What all fields share.
 struct Ground<'a> {
     scheds: [String; 2],
@@ -163,7 +183,7 @@ impl<'a> Ground<'a> {
         let cell = self.cell(point)?;
         let scheds = [self.scheds[0].as_str(), self.scheds[1].as_str()];
         let experiments = sides(&cell, &scheds, cell.config, &self.means.workers)?.experiments;
-        let metric = metric(&experiments[0], point.kind.family().metric);
+        let metric = metric(&experiments[0], point.kind.family().judged);
         let mut executor = Executor::default();
         let asked: Vec<Asked> = experiments.iter().map(|experiment| executor.ask(experiment, 0, seeds)).collect();
         let outcomes = executor.carry_out(self.means.store, jobs, self.means.stop, &|_| ())?;
@@ -209,8 +229,8 @@ impl<'a> Ground<'a> {
     }
 }
 
-fn metric(experiment: &Experiment, name: Option<&str>) -> Option<Metric> {
-    let name = name.map(str::to_owned).or_else(|| main_metric(&experiment.workload))?;
+fn metric(experiment: &Experiment, judged: Judged) -> Option<Metric> {
+    let name = judged.metric().map(str::to_owned).or_else(|| main_metric(&experiment.workload))?;
     experiment.metrics().into_iter().find(|metric| metric.name == name)
 }
 
@@ -246,7 +266,7 @@ pub fn hunt(stages: &Stages, machines: &[&str], time: Duration, means: &Means) -
     let is_over = |part: f64| begin.elapsed() >= time.mul_f64(part) || means.stop.load(Ordering::Relaxed);
     search(&mut fields, means.jobs, &|| is_over(SEARCH_PART));
     let mut findings = confirm(&ground, &fields)?;
-    for finding in findings.iter_mut().filter(|(_, finding)| finding.is_confirmed()) {
+    for finding in findings.iter_mut().filter(|finding| finding.is_confirmed()) {
         if is_over(1.0) {
             break;
         }
@@ -256,7 +276,6 @@ pub fn hunt(stages: &Stages, machines: &[&str], time: Duration, means: &Means) -
     let files = ground.files.clone();
     let points = ground.known.lock().map_or(0, |known| known.len());
     let failures = ground.failures.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let findings = findings.into_iter().map(|(_, finding)| finding).collect();
     Ok(Hunt { points, fields: all, findings, failures, files })
 }
 
@@ -270,7 +289,9 @@ fn fields<'a>(ground: &'a Ground<'a>, machines: &[&str]) -> Result<Vec<Field<'a>
     let drawn = (1..DRAWS).flat_map(|draw| machines.iter().map(move |name| (draw, (*name).to_owned())));
     let mut fields = Vec::new();
     for (draw, machine) in stated.chain(drawn) {
-        for kind in &kinds {
+        let has_clocks =
+            Machine::find(&machine).is_ok_and(|found| found.freq_domains.iter().any(|domain| domain.opps.len() > 1));
+        for kind in kinds.iter().filter(|kind| has_clocks || kind.family().judged != Judged::Energy) {
             for side in [-1.0, 1.0] {
                 let new = Arc::new(AtomicUsize::new(0));
                 let seed = fields.len() as u64 + 1;
@@ -368,27 +389,28 @@ fn generation(field: &mut Field) {
     }
 }
 
-/// Keeps the better half of the fields of each side.
+/// Keeps the better half of the fields of each side of what is judged.
 fn cull(fields: &mut Vec<Field>) {
     let size = |field: &Field| field.best.as_ref().map_or(0.0, |(pct, _)| pct.abs());
     fields.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let of_side = |side: f64| fields.iter().filter(|field| field.side == side).count().div_ceil(2).max(FIELDS_MIN);
-    let mut left = [of_side(-1.0), of_side(1.0)];
-    fields.retain(|field| {
-        let left = &mut left[usize::from(field.side > 0.0)];
-        let is_kept = *left > 0;
-        *left = left.saturating_sub(1);
-        is_kept
-    });
+    let mut kept = Vec::new();
+    for (judged, side) in SIDES {
+        let (mut of_side, others): (Vec<Field>, Vec<Field>) =
+            fields.drain(..).partition(|field| field.is_of(judged, side));
+        of_side.truncate(of_side.len().div_ceil(2).max(FIELDS_MIN));
+        kept.append(&mut of_side);
+        *fields = others;
+    }
+    *fields = kept;
 }
 
-/// The largest changes of each side, one of each machine and family, on other seeds.
-fn confirm(ground: &Ground, fields: &[Field]) -> Result<Vec<(Point, Finding)>, ReviewError> {
+/// The largest changes of each side of what is judged, one of each machine and family, on other seeds.
+fn confirm(ground: &Ground, fields: &[Field]) -> Result<Vec<Finding>, ReviewError> {
     let seeds: Vec<u64> = CONFIRMED.collect();
-    let mut findings: Vec<(Point, Finding)> = Vec::new();
-    for side in [-1.0, 1.0] {
-        let mut best: Vec<&(f64, Point)> =
-            fields.iter().filter(|field| field.side == side).filter_map(|field| field.best.as_ref()).collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for (judged, side) in SIDES {
+        let of_side = fields.iter().filter(|field| field.is_of(judged, side));
+        let mut best: Vec<&(f64, Point)> = of_side.filter_map(|field| field.best.as_ref()).collect();
         best.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
         let mut taken: Vec<(&str, Kind)> = Vec::new();
         for (pct, point) in best {
@@ -398,18 +420,17 @@ fn confirm(ground: &Ground, fields: &[Field]) -> Result<Vec<(Point, Finding)>, R
             }
             taken.push(field);
             let Some(measured) = ground.run(point, &seeds, ground.means.jobs)? else { continue };
-            findings.push((point.clone(), finding(point, ground.cell(point)?, *pct, &measured)));
+            findings.push(finding(point, *pct, &measured));
         }
     }
-    judge(findings.iter_mut().map(|(_, finding)| &mut finding.confirmed));
+    judge(findings.iter_mut().map(|finding| &mut finding.confirmed));
     Ok(findings)
 }
 
-fn finding(point: &Point, cell: Cell, searched_pct: f64, measured: &Measured) -> Finding {
+fn finding(point: &Point, searched_pct: f64, measured: &Measured) -> Finding {
     Finding {
         found: point.named(),
-        smallest: point.named(),
-        cell,
+        point: point.clone(),
         metric: measured.metric.name.clone(),
         searched_pct,
         confirmed: Change::new(&measured.base, &measured.test, &Terms::of_metric(&measured.metric)),
@@ -418,11 +439,7 @@ fn finding(point: &Point, cell: Cell, searched_pct: f64, measured: &Measured) ->
 }
 
 /// Takes the point smaller, as long as the change is there with at least half of its size, and confirms the last one.
-fn shrink(
-    ground: &Ground,
-    (point, finding): &mut (Point, Finding),
-    is_over: &dyn Fn() -> bool,
-) -> Result<(), ReviewError> {
+fn shrink(ground: &Ground, finding: &mut Finding, is_over: &dyn Fn() -> bool) -> Result<(), ReviewError> {
     let wanted = finding.confirmed;
     let holds = |point: &Point, seeds: &[u64]| -> Result<Option<Change>, ReviewError> {
         let Some(measured) = ground.run(point, seeds, ground.means.jobs)? else { return Ok(None) };
@@ -433,13 +450,12 @@ fn shrink(
     };
     let seeds: Vec<u64> = SHRUNK.collect();
     let smaller = |point: &Point| point.smaller(ground.files.path());
-    let smallest = descend(point, &smaller, &mut |smaller| Ok(holds(smaller, &seeds)?.is_some()), is_over)?;
-    if smallest != *point {
+    let smallest = descend(&finding.point, &smaller, &mut |smaller| Ok(holds(smaller, &seeds)?.is_some()), is_over)?;
+    if smallest != finding.point {
         let seeds: Vec<u64> = REPEATED.collect();
         if let Some(change) = holds(&smallest, &seeds)? {
-            (finding.smallest, finding.cell) = (smallest.named(), ground.cell(&smallest)?);
             finding.shrunk = Some(change);
-            *point = smallest;
+            finding.point = smallest;
         }
     }
     Ok(())
@@ -490,7 +506,7 @@ impl Hunt {
                 words(&finding.confirmed)
             );
             if let Some(shrunk) = &finding.shrunk {
-                out += &format!("\n   smallest: {}\n   {}", finding.smallest.name(), words(shrunk));
+                out += &format!("\n   smallest: {}\n   {}", finding.smallest().name(), words(shrunk));
             }
             out += "\n";
         }
@@ -510,7 +526,7 @@ impl Hunt {
                 "found": finding.found,
                 "searched_pct": finding.searched_pct,
                 "on_other_seeds": change(&finding.confirmed),
-                "smallest": finding.smallest,
+                "smallest": finding.smallest(),
                 "smallest_change": finding.shrunk.as_ref().map(change),
             })
         });
@@ -535,7 +551,7 @@ impl Hunt {
         fs::create_dir_all(dir).map_err(|e| format!("cannot create {}: {e}", dir.display()))?;
         let mut saved = Vec::new();
         for (number, finding) in (1..).zip(&self.findings).filter(|(_, finding)| finding.is_confirmed()) {
-            let Cell { machine, workload, config, .. } = &finding.cell;
+            let Cell { machine, workload, .. } = &finding.point.cell(self.files.path())?;
             let program = self.program(workload).map(|(text, options)| {
                 let path = dir.join(format!("hunt-{number}.workload.json"));
                 (format!("{}{options}", path.display()), path, text)
@@ -543,8 +559,12 @@ impl Hunt {
             let workload = program.as_ref().map_or(workload, |(typed, ..)| typed);
             let machine_file = dir.join(format!("hunt-{number}.machine.toml"));
             let machine = Machine::find(machine).map_err(|e| e.to_string())?;
-            let settings =
-                if config.draw == 0 { String::new() } else { format!("settings = {{ draw = {} }}\n", config.draw) };
+            let settings: Vec<String> =
+                finding.point.settings().iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            let settings = match settings.is_empty() {
+                true => String::new(),
+                false => format!("settings = {{ {} }}\n", settings.join(", ")),
+            };
             let matrix = format!(
                 "# fairground review ... --matrix {}: {} {}\nseeds = 16\n[[block]]\nmachines = [{:?}]\nworkloads = [{workload:?}]\nmetrics = [{:?}]\n{settings}",
                 dir.join(format!("hunt-{number}.toml")).display(),
@@ -642,6 +662,36 @@ mod tests {
         assert!(ground.failures.lock().unwrap().is_empty() && ground.known.lock().unwrap().len() == 8);
     }
 
+    /// The CPUs of pixel6 have several clocks, those of thunderx2-224 have one.
+    #[test]
+    fn energy_is_searched_where_clocks_change_and_each_kind_of_change_keeps_its_fields() {
+        let stop = Stop::default();
+        let means =
+            Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
+        let scheds = ["fair:v6.1", "fair:v6.2"].map(str::to_owned);
+        let ground = Ground::new(scheds, &means).unwrap();
+        let mut fields = fields(&ground, &["pixel6", "thunderx2-224"]).unwrap();
+        let has_energy = |machine: &str| {
+            let mut of_machine = fields.iter().filter(|field| field.machine == machine);
+            of_machine.any(|field| field.kind.family().judged == Judged::Energy)
+        };
+        assert!(has_energy("pixel6") && !has_energy("thunderx2-224"));
+        // Latency changes most.
+        let size = |field: &Field| if field.kind.family().judged == Judged::Latency { 900.0 } else { 9.0 };
+        for field in &mut fields {
+            let point =
+                Point::at(&field.machine, field.draw, field.kind, &vec![0.5; field.kind.family().dimensions.len()]);
+            field.best = Some((field.side * size(field), point));
+        }
+        for _ in 0..12 {
+            cull(&mut fields);
+        }
+        for (judged, side) in SIDES {
+            assert_eq!(fields.iter().filter(|field| field.is_of(judged, side)).count(), FIELDS_MIN, "{judged:?}");
+        }
+        assert_eq!(fields.len(), SIDES.len() * FIELDS_MIN);
+    }
+
     /// On hikey960 `asym-prev-first` makes the wakeups of pairs cheaper, and nothing else differs.
     #[test]
     fn a_change_is_found_confirmed_shrunk_and_repeated_by_its_files() {
@@ -668,14 +718,13 @@ mod tests {
             );
         }
         let mut findings = confirm(&ground, &fields).unwrap();
-        let found =
-            findings.iter_mut().find(|(_, finding)| finding.is_confirmed() && finding.searched_pct > 0.0).unwrap();
-        let before = found.0.clone();
+        let found = findings.iter_mut().find(|finding| finding.is_confirmed() && finding.searched_pct > 0.0).unwrap();
+        let before = found.point.clone();
         shrink(&ground, found, &|| false).unwrap();
-        assert!(found.0 != before && found.1.shrunk.unwrap().verdict == Verdict::Better);
+        assert!(found.point != before && found.shrunk.unwrap().verdict == Verdict::Better);
         let dir = tempfile::tempdir().unwrap();
         let files = ground.files.clone();
-        let hunt = Hunt { points: 1, fields: 1, findings: vec![found.1.clone()], failures: Vec::new(), files };
+        let hunt = Hunt { points: 1, fields: 1, findings: vec![found.clone()], failures: Vec::new(), files };
         let saved = hunt.save(dir.path()).unwrap();
         let matrix = crate::matrix::Matrix::load(Path::new(&saved[0])).unwrap();
         let again = crate::measure::measure(&stages, &matrix, None, &means).unwrap();

@@ -167,7 +167,7 @@ fn add_block(cells: &mut Vec<Cell>, block: &Node) -> FileResult<()> {
 }
 
 /// A setting as options of the command.
-fn typed(name: &str, value: &str) -> Vec<String> {
+pub(crate) fn typed(name: &str, value: &str) -> Vec<String> {
     match SETTINGS.iter().find(|setting| setting.name == name).is_some_and(|setting| setting.is_sysctl()) {
         true => vec!["--sysctl".into(), format!("{name}={value}")],
         false => vec![format!("--{}", name.replace('_', "-")), value.into()],

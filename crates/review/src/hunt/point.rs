@@ -4,9 +4,10 @@ use std::path::Path;
 
 use fairground_run::run_config::RunConfig;
 use serde::Serialize;
+use serde_json::{json, Value};
 
 use super::{machines, programs};
-use crate::matrix::Cell;
+use crate::matrix::{typed, Cell};
 
 /// An option of a workload and its range.
 pub(super) struct Dimension {
@@ -16,14 +17,35 @@ pub(super) struct Dimension {
     is_whole: bool,
 }
 
+/// What is judged. Changes of one kind are compared with each other alone: a mean latency can become ten times as long, energy cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// The workload's main metric.
+    Main,
+    /// The mean latency of wakeups.
+    Latency,
+    /// Energy under schedutil.
+    Energy,
+}
+
+impl Judged {
+    /// The metric's name; `None`: the workload's main one.
+    pub fn metric(self) -> Option<&'static str> {
+        match self {
+            Judged::Main => None,
+            Judged::Latency => Some("wakeup_latency_mean_us"),
+            Judged::Energy => Some("energy_j"),
+        }
+    }
+}
+
 /// A workload whose options are searched.
 pub(super) struct Family {
     pub name: &'static str,
     /// Options that stay as they are: they bound the length of a run.
     pub fixed: &'static str,
     pub dimensions: &'static [Dimension],
-    /// The metric; `None`: the workload's main one.
-    pub metric: Option<&'static str>,
+    pub judged: Judged,
 }
 
 pub(super) const fn whole(name: &'static str, from: f64, to: f64) -> Dimension {
@@ -35,8 +57,8 @@ pub(super) const fn real(name: &'static str, from: f64, to: f64) -> Dimension {
 }
 
 /// Ranges are what the benchmarks of the list use, from one thread to some more than CPUs of a large node.
-pub(super) const FAMILIES: [Family; 9] = [
-    Family { name: "hackbench", fixed: "loops=20", dimensions: &[whole("groups", 1.0, 8.0)], metric: None },
+pub(super) const FAMILIES: [Family; 13] = [
+    Family { name: "hackbench", fixed: "loops=20", dimensions: &[whole("groups", 1.0, 8.0)], judged: Judged::Main },
     Family {
         name: "schbench",
         fixed: "runtime=0.15",
@@ -46,31 +68,26 @@ pub(super) const FAMILIES: [Family; 9] = [
             real("cputime", 100.0, 20_000.0),
             real("sleeptime", 100.0, 20_000.0),
         ],
-        metric: Some("wakeup_latency_mean_us"),
+        judged: Judged::Latency,
     },
-    Family {
-        name: "periodic",
-        fixed: "duration=0.3",
-        dimensions: &[whole("tasks", 1.0, 64.0), real("duty", 2.0, 95.0), real("periods", 2.0, 40.0)],
-        metric: Some("wakeup_latency_mean_us"),
-    },
+    Family { name: "periodic", fixed: "duration=0.3", dimensions: PERIODIC, judged: Judged::Latency },
     Family {
         name: "fork-burst",
         fixed: "bursts=10",
         dimensions: &[whole("children", 1.0, 64.0), real("work", 20.0, 5000.0), real("gap", 1.0, 50.0)],
-        metric: None,
+        judged: Judged::Main,
     },
     Family {
         name: "dbench",
         fixed: "duration=0.05",
         dimensions: &[whole("clients", 1.0, 64.0), real("think", 2.0, 200.0), real("hold", 0.2, 20.0)],
-        metric: None,
+        judged: Judged::Main,
     },
     Family {
         name: "server",
         fixed: "duration=0.1",
         dimensions: &[whole("connections", 1.0, 64.0), real("think", 50.0, 5000.0), real("work", 5.0, 2000.0)],
-        metric: None,
+        judged: Judged::Main,
     },
     Family {
         name: "oltp",
@@ -81,21 +98,33 @@ pub(super) const FAMILIES: [Family; 9] = [
             real("locked", 1.0, 100.0),
             real("flush", 5.0, 1000.0),
         ],
-        metric: None,
+        judged: Judged::Main,
     },
     Family {
         name: "kbuild",
         fixed: "files=16",
         dimensions: &[whole("jobs", 1.0, 32.0), real("compile", 0.5, 10.0), real("link", 0.5, 10.0)],
-        metric: None,
+        judged: Judged::Main,
     },
     Family {
         name: "shell8",
         fixed: "duration=0.2",
         dimensions: &[whole("scripts", 1.0, 24.0), real("program", 50.0, 3000.0)],
-        metric: None,
+        judged: Judged::Main,
+    },
+    // Its length is all there is to vary.
+    Family { name: "sched-pipe", fixed: "", dimensions: &[whole("loops", 100.0, 1000.0)], judged: Judged::Main },
+    Family { name: "sched-pipe", fixed: "threads", dimensions: &[whole("loops", 100.0, 1000.0)], judged: Judged::Main },
+    Family { name: "periodic", fixed: "duration=0.3", dimensions: PERIODIC, judged: Judged::Energy },
+    Family {
+        name: "jankbench",
+        fixed: "duration=0.5",
+        dimensions: &[real("frame-scale", 0.5, 2.0), real("background", 1.0, 100.0)],
+        judged: Judged::Energy,
     },
 ];
+
+const PERIODIC: &[Dimension] = &[whole("tasks", 1.0, 64.0), real("duty", 2.0, 95.0), real("periods", 2.0, 40.0)];
 
 /// What stands for a built-in's name in the name of a generated program, [`programs::PROGRAM`] of these numbers.
 const PROGRAM: &str = "program";
@@ -175,11 +204,16 @@ impl Point {
         Named { machine, workload: self.workload(), options: self.options() }
     }
 
+    /// Settings of the run, as a matrix has them.
+    pub fn settings(&self) -> Vec<(&'static str, Value)> {
+        let governor = (self.kind.family().judged == Judged::Energy).then(|| ("governor", json!("schedutil")));
+        let draw = (self.draw != 0).then(|| ("draw", json!(self.draw)));
+        governor.into_iter().chain(draw).collect()
+    }
+
     fn options(&self) -> Vec<String> {
-        if self.draw == 0 {
-            return Vec::new();
-        }
-        vec!["--draw".into(), self.draw.to_string()]
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.settings().iter().flat_map(|(name, value)| typed(name, &text(value))).collect()
     }
 
     /// The point as it is run. The file of a program is written below `files`.
@@ -191,13 +225,11 @@ impl Point {
             Kind::Builtin(_) => self.workload(),
             Kind::Program(number) => programs::write(number, &self.values, files)?,
         };
-        Ok(Cell {
-            machine: self.machine.clone(),
-            workload,
-            config: RunConfig { draw: self.draw, ..RunConfig::default() },
-            options: self.options(),
-            metrics: None,
-        })
+        let mut config = RunConfig::default();
+        for (name, value) in self.settings() {
+            config.set(name, &value).map_err(|error| error.to_string())?;
+        }
+        Ok(Cell { machine: self.machine.clone(), workload, config, options: self.options(), metrics: None })
     }
 
     /// Smaller points, the boldest first. Machines are written below `files`.
