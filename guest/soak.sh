@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy schedules a guest that changes all the time: forks and exits, affinity, cpusets, CPUs that go offline and come back, RT
-# and SCHED_BATCH tasks, weights. The kernel may not end the scheduler for a fault, and no task may stop to run. Then the scheduler is
+# and SCHED_BATCH tasks, weights of tasks and of cgroups (which count with v7.3). The kernel may not end the scheduler for a fault, and no task may stop to run. Then the scheduler is
 # started STARTS times, and ended by SIGKILL KILLS times.
 # Usage: guest/soak.sh BUILD PROGRAM [MINUTES [STARTS [KILLS]]]		30 minutes, 100 and 50 unless given
 # BUILD: what guest/build.sh --live wrote, for arm64 or --x86; PROGRAM: the command for it, static
@@ -43,8 +43,8 @@ script() {
 	start; soak=$pid
 	await enabled || poweroff -f
 	for i in 1 2 3 4; do hog & hogs="$hogs $!"; done
-	echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
-	mkdir /sys/fs/cgroup/some
+	echo +cpuset +cpu >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir /sys/fs/cgroup/some /sys/fs/cgroup/other
 	end=$(($(date +%s) + MINUTES * 60)) rounds=0
 	while [ $(date +%s) -lt $end ]; do
 		rounds=$((rounds + 1))
@@ -56,10 +56,11 @@ script() {
 			1) taskset -p $all $hog >/dev/null ;;
 			2) renice $((rounds % 20 - 10)) -p $hog >/dev/null ;;
 			3) echo $hog >/sys/fs/cgroup/some/cgroup.procs ;;
-			4) echo $hog >/sys/fs/cgroup/cgroup.procs ;;
+			4) echo $hog >/sys/fs/cgroup/$([ $((rounds % 2)) = 0 ] || echo other/)cgroup.procs ;;
 			esac
 		done
 		echo $((rounds % 2))-$((rounds % 2 + 2)) >/sys/fs/cgroup/some/cpuset.cpus
+		echo $((1 + rounds % 13 * 50)) >/sys/fs/cgroup/some/cpu.weight
 		[ $((rounds % 7)) != 0 ] || { /fairground play --yes /rt.json --rounds 1 >/tmp/rt 2>&1 || echo "FAIL: $(tail -n 1 /tmp/rt)"; } &
 		if [ $((rounds % 20)) = 0 ]; then
 			cpu=$((1 + rounds / 20 % (nr - 1)))

@@ -21,12 +21,10 @@ static inline u32 read_group_clamps(struct live_task *t, struct task_struct *p)
 {
 	struct fg_clamps allowed = { .min = 0, .max = FG_CAPACITY_SCALE };
 	u32 changed, restricted = 0;
-	struct task_group *tg;
 
-	if (!HAS_MEMBER(p->sched_task_group))
-		return 0;
-	tg = p->sched_task_group;
-	if (tg && HAS_MEMBER(tg->uclamp) && tg->parent && !(HAS_MEMBER(tg->autogroup) && tg->autogroup)) {
+	if (is_in_cgroup(p) && HAS_MEMBER(p->sched_task_group->uclamp)) {
+		struct task_group *tg = p->sched_task_group;
+
 		read_clamps(&allowed, &tg->uclamp);
 		restricted = 1;
 	}

@@ -30,6 +30,12 @@ global_func u32 copy_words(u64 *to state_arg, const u64 *from state_arg, u32 wor
 
 #define TASK_WORDS (sizeof(struct fg_task) / sizeof(u64))
 
+/* A placement asks about task groups, which are in no copy. */
+static inline u32 is_grouped(const struct live_cpu *c, const struct live_task *t)
+{
+	return t->fg.tg || (c->wake.current && c->wake.current->tg);
+}
+
 /*
  * What the placement of t with c->wake is decided on, into the next slot of c: c->recorded. 0: nobody records, or no slot is
  * free.
@@ -40,7 +46,7 @@ global_func u32 record_state(struct live_cpu *c state_arg, SLOT)
 	struct live_decision *d = c->slot;
 
 	c->recorded = 0;
-	if (!h->recorder || !h->records_state)
+	if (!h->recorder || !h->records_state || is_grouped(c, t))
 		return 0;
 	if (!d || d->taken) {
 		c->lost_decisions++;
@@ -161,9 +167,16 @@ global_func u32 set_next_entity(RQ, SLOT)
 	return 0;
 }
 
+/* The next task's groups get the CPU anew, even if it is of the same ones. */
 global_func u32 put_prev_entity(RQ, SLOT)
 {
+	struct fg_tg *tg = t->fg.tg;
+
 	fg_put_prev_entity(head()->sys, rq, &t->fg);
+	for (u32 i = 0; can_loop(i, LIVE_GROUP_DEPTHS) && tg; i++) {
+		fg_tg_put_prev(head()->sys, rq, tg);
+		tg = tg->parent;
+	}
 	return 0;
 }
 

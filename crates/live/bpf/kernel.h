@@ -35,6 +35,8 @@ struct autogroup;
 
 struct task_group {
 	struct task_group *parent;
+	unsigned long shares;
+	int idle;
 	struct autogroup *autogroup;
 	struct uclamp_se uclamp[2];
 };

@@ -200,6 +200,7 @@ static inline struct fg_task *leftmost(struct fg_cpu *rq)
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
+#include "cgroup.c"
 #include "attributes.c"
 #include "cpu.c"
 #include "watchdog.c"
@@ -249,6 +250,8 @@ SLEEPABLE_OP(init_task) int live_init_task(unsigned long long *ctx)
 	t = STATE(address);
 	t->woken = 0;
 	t->flags = 0;
+	t->cgroup = 0;
+	t->group = 0;
 	__builtin_memset(&t->fg, 0, sizeof(t->fg));
 	t->fg.id = ((u32)address - (u32)ADDRESS(head()->tasks)) / (u32)sizeof(*t);
 	t->fg.flags = FG_TASK_NEW;
@@ -280,6 +283,8 @@ OP(exit_task) int live_exit_task(unsigned long long *ctx)
 	if (t->flags & LIVE_RT_QUEUED)
 		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	leave_if_attached(t);
+	if (t->group)
+		drop_group(t->group);
 	release_slot(t);
 	return 0;
 }
@@ -296,6 +301,7 @@ OP(enable) int live_enable(unsigned long long *ctx)
 		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	read_attributes(t, TASK(ctx[0]));
 	set_attributes(t);
+	join_cgroup(t, TASK(ctx[0]));
 	return 0;
 }
 
@@ -353,13 +359,14 @@ OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
 		return prev;
 	if (read_attributes(t, TASK(ctx[0])))
 		set_attributes(t);
+	join_cgroup(t, TASK(ctx[0]));
 	if (flags & FG_WF_FORK) {
 		fork_on(t, this_cpu);
 		t->flags |= LIVE_FORKED;
 	}
 	cpu = place(t, prev, this_cpu, flags, now);
 	commit(t, this_cpu, bpf_ktime_get_ns() - now);
-	tell_decision(TASK(ctx[0]), this_cpu, prev, flags);
+	tell_decision(TASK(ctx[0]), t, this_cpu, prev, flags);
 	return cpu;
 }
 
@@ -435,6 +442,7 @@ OP(runnable) int live_runnable(unsigned long long *ctx)
 	/* A task that is queued is taken out while its attributes change. */
 	if (!wakes && read_attributes(t, p))
 		set_attributes(t);
+	join_cgroup(t, p);
 	update_clock(rq, now);
 	join(rq, t, wakes, now);
 	tell_utilization(rq, 0);
@@ -672,6 +680,7 @@ OP(quiescent) int live_quiescent(unsigned long long *ctx)
 OP(tick) int live_tick(unsigned long long *ctx)
 {
 	struct task_struct *p = TASK(ctx[0]);
+	struct live_task *t = slot_of(p);
 	u32 cpu = (u32)scx_bpf_task_cpu(p), rule, ticked, disabled = p->migration_disabled;
 	u64 now = bpf_ktime_get_ns();
 	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
@@ -679,6 +688,8 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	struct live_cpu *c;
 
 	USES_ARENA;
+	if (head()->groups && t && t->fg.tg && t->cgroup == cgroup_key(p))
+		follow_weights(t, p);
 	update_clock(rq, now);
 	left = leftmost(rq);
 	rule = charge(rq, left);

@@ -31,6 +31,9 @@
 
 #define LIVE_NAME 16 /* bytes of a task's name */
 
+#define LIVE_GROUP_DEPTHS 4 /* of task groups within each other: what is within these counts as in the innermost one */
+#define LIVE_GROUPS 32 /* of each depth */
+
 #define LIVE_IDLE_STATES 16 /* room for the idle states of a CPU, less one: the last entry is none */
 
 /* live_task.flags */
@@ -49,7 +52,25 @@ struct live_task {
 	struct fg_clamps group_clamps; /* what its cgroup allows, */
 	u32 has_group_clamps; /* 0: all */
 	u32 pad0;
-	u64 pad[2];
+	u64 cgroup; /* address of the kernel's task_group whose group it is in, 0: the root group; or one that no cgroup has */
+	struct live_group *group;
+};
+
+/* What the kernel says of a cgroup. */
+struct live_cgroup {
+	u64 key; /* address of its task_group */
+	u64 shares; /* as in fg_tg */
+	u32 idle; /* cpu.idle */
+	u32 pad;
+};
+
+/* A task group. It stays what it is as long as it has users or load. */
+struct live_group {
+	u64 key; /* as in live_cgroup, 0: it has never been one */
+	struct live_group *around; /* null: the root group */
+	struct fg_tg *tg; /* always the same */
+	u32 users; /* tasks, and groups one level within it */
+	u32 is_ready; /* 0: a CPU is just making it */
 };
 
 /*
@@ -173,6 +194,9 @@ struct live_cpu {
 	u32 incoming; /* tasks were moved into its queue: written by others, too */
 	u32 pick_rule; /* and why: enum fg_pick_rule_id */
 	struct live_pass pass; /* of the attempt in balance, for recorders */
+	struct live_cgroup cgroups[LIVE_GROUP_DEPTHS]; /* those of the task whose group it looks for, */
+	u64 nr_cgroups; /* how many it is in, */
+	struct live_group *held; /* and the group that was found */
 	struct live_decision *slot; /* where the next placement is recorded */
 	struct live_decision *recorded; /* the placement that it makes, null: it is not recorded */
 	u64 lost_decisions; /* placements that found no free slot */
@@ -202,6 +226,7 @@ struct live_cpu {
 	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had an RT task */
 	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */
 	u64 unknown; /* calls for tasks that are not known here */
+	u64 ungrouped; /* wakeups of tasks for whose cgroup there was no group */
 	u64 waited; /* ns, sum over wakeups until the task runs, */
 	u64 waits; /* and how many */
 	u64 longest_wait; /* ns */
@@ -227,6 +252,7 @@ struct live_head {
 	struct live_run *runs; /* nr_runs of them: the machine without its pointers */
 	u64 nr_runs;
 	u64 nr_slots; /* of live_decision, for each CPU */
+	struct live_group *groups; /* LIVE_GROUP_DEPTHS * LIVE_GROUPS of them, the innermost first; null: cgroups do not count */
 	u64 next_watch; /* ns: when the watchdog looks again */
 };
 

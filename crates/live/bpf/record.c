@@ -81,13 +81,13 @@ static inline void tell_migration(struct task_struct *p, u64 from, u64 to)
 }
 
 /* The placement of p that cpu has made, with prev_cpu and flags (FG_WF_*), if it is recorded. */
-static inline void tell_decision(struct task_struct *p, u32 cpu, s32 prev_cpu, u32 flags)
+static inline void tell_decision(struct task_struct *p, const struct live_task *slot, u32 cpu, s32 prev_cpu, u32 flags)
 {
 	struct live_cpu *c = &head()->cpus[cpu];
 	struct live_decision *d = c->recorded;
 	struct live_placed_event *e;
 
-	if (head()->recorder && !head()->records_state) {
+	if (head()->recorder && (!head()->records_state || is_grouped(c, slot))) {
 		e = (struct live_placed_event *)room(LIVE_PLACED, sizeof(*e));
 		if (!e)
 			return;

@@ -55,6 +55,8 @@ static inline void watch_queues(u64 now)
 
 	if (now < h->next_watch || !takes_watch(h, now))
 		return;
+	if (h->groups)
+		sum_groups();
 	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr; cpu++) {
 		struct live_cpu *c = &h->cpus[cpu];
 		u64 waited = longest_queued(cpu, now), data[4];

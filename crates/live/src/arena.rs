@@ -4,7 +4,7 @@
 //! So the loader fills all of it with zeros first.
 
 use fairground_fair::ffi::FgIdleState;
-use fairground_fair::PolicySandbox;
+use fairground_fair::{features, PolicySandbox};
 
 use crate::copy::{Allocator, Copier};
 use crate::recorder::What;
@@ -22,6 +22,8 @@ pub const NR_TASKS: usize = 32_768;
 const MACHINE: usize = MAX_CPUS / 64 * (4 << 20);
 /// Bytes for placements that are recorded and not yet read.
 const DECISIONS: usize = MAX_CPUS / 64 * (16 << 20);
+/// Task groups that have room: LIVE_GROUP_DEPTHS * LIVE_GROUPS of live.h.
+const GROUPS: usize = 4 * 32;
 /// Room for idle states of a CPU, less one: LIVE_IDLE_STATES of live.h.
 const IDLE_STATES: usize = 16;
 /// Most slots for them that a CPU has.
@@ -29,7 +31,16 @@ const MOST_SLOTS: usize = 256;
 
 /// Pages of an arena.
 pub fn pages() -> usize {
-    (PAGE + MACHINE + NR_TASKS * size(number("live_task"), Build::Small) + DECISIONS).div_ceil(PAGE)
+    (PAGE + MACHINE + NR_TASKS * size(number("live_task"), Build::Small) + groups_len(MAX_CPUS) + DECISIONS)
+        .div_ceil(PAGE)
+}
+
+/// Bytes for the task groups of a machine.
+fn groups_len(nr_cpus: usize) -> usize {
+    let of = |name| size(number(name), Build::Small);
+    (of("live_group") * GROUPS).next_multiple_of(64)
+        + (of("fg_tg") * GROUPS).next_multiple_of(64)
+        + (of("fg_tg_cpu") * nr_cpus).next_multiple_of(64) * GROUPS
 }
 
 /// Where `fg_sys` and all that it points at are.
@@ -123,7 +134,11 @@ impl Arena {
         for (cpu, states) in idle_states.iter().enumerate() {
             arena.set_idle_states(cpu, states);
         }
-        arena.make_slots(sandbox.nr_cpus(), tasks + NR_TASKS * slot..end, &machine, &pointers);
+        let groups = tasks + NR_TASKS * slot;
+        let decisions = groups + groups_len(sandbox.nr_cpus());
+        arena.make_slots(sandbox.nr_cpus(), decisions..end, &machine, &pointers);
+        // Not in the copies of the machine that slots have.
+        arena.make_groups(sandbox.nr_cpus(), groups..decisions);
         Ok(arena)
     }
 
@@ -137,6 +152,27 @@ impl Arena {
             // SAFETY: an array of this many in the arena, whose struct is the same in both builds.
             unsafe { at.add(i).write_volatile(states.get(i).unwrap_or(&none).clone()) };
         }
+    }
+
+    /// Task groups that cgroups can have, where the policy lets the tasks of all groups compete in one queue.
+    fn make_groups(&self, nr_cpus: usize, room: std::ops::Range<usize>) {
+        let flat = features().iter().position(|feature| feature.name == "flat-pick");
+        if flat.is_none_or(|id| self.feature(id) == 0) {
+            return;
+        }
+        let (group, tg) = (number("live_group"), number("fg_tg"));
+        let mut allocator = Allocator::new(room);
+        let groups = allocator.take(GROUPS * size(group, Build::Small));
+        let tgs = allocator.take(GROUPS * size(tg, Build::Small));
+        for i in 0..GROUPS {
+            let cpus = allocator.take(nr_cpus * size(number("fg_tg_cpu"), Build::Small));
+            let at = tgs + i * size(tg, Build::Small);
+            self.set(at + member(tg, "cpus").offset, cpus as u64);
+            self.set(groups + i * size(group, Build::Small) + member(group, "tg").offset, at as u64);
+        }
+        assert!(!allocator.is_exhausted(), "groups_len");
+        self.set(self.sys() + member(number("fg_sys"), "tgs").offset, tgs as u64);
+        self.set(self.head_member("groups"), groups as u64);
     }
 
     /// Rings of slots for placements that are recorded: each CPU has one.

@@ -114,6 +114,8 @@ pub struct Status {
     pub unknown: u64,
     /// Tasks that were refused because all slots were taken.
     pub refused: u64,
+    /// Wakeups of tasks in cgroups for which there was no room: they count as in a cgroup around it.
+    pub ungrouped: u64,
     /// How often a task had waited for 5 s in the queue of a CPU, which got another look at it.
     pub late: u64,
     /// How often CPUs went idle with tasks in their queues, and were sent back to them, by how their last dispatch ended ([`WAYS`]).
@@ -484,6 +486,7 @@ fn status(arena: &Arena) -> Status {
         let tickless = one("ticked").checked_sub(1).map_or(0, |ticked| now().saturating_sub(ticked));
         all.longest_tickless_ns = all.longest_tickless_ns.max(one("longest_tickless")).max(tickless);
         all.unknown += one("unknown");
+        all.ungrouped += one("ungrouped");
         all.late += one("late");
         add(&mut all.idled_early, arena.cpu(cpu, "idled_early"));
         all.deciding_ns += one("deciding");

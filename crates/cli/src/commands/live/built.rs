@@ -270,6 +270,12 @@ fn report(status: &Counters) -> String {
             text += &format!("{count:>10}  {way}\n");
         }
     }
+    if status.ungrouped > 0 {
+        text += &format!(
+            "\n{} wakeups of tasks whose cgroup found no room: they counted as in one around it\n",
+            status.ungrouped
+        );
+    }
     if status.unknown > 0 || status.refused > 0 {
         text += &format!("\n{} calls for unknown tasks, {} tasks refused\n", status.unknown, status.refused);
     }
