@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Series of patches on Debian's 6.12, reviewed as a user does it: from a range, a mailbox and patch files, and bisected.
+# Series of patches on Debian's 6.12, reviewed as a user does it: from a range, a mailbox and patch files, on a farm, and bisected.
+# Exit code 77: all but the farm, as there is no pip, or it reaches no packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 FAIRGROUND=$(tests/build.sh)
@@ -10,6 +11,7 @@ work=$(mktemp -d -p "$kernels")
 trap 'rm -rf "$work"' EXIT
 export FAIRGROUND_CACHE=$work/cache
 tests/series.sh "$tree" "$work/tree"
+root=$PWD
 cd "$work"
 
 cat >small.toml <<'END'
@@ -66,6 +68,11 @@ echo "--- bisected"
 "$FAIRGROUND" bisect tree base..planted --machine hikey960 --workload sched-pipe:loops=200 --threshold -10 >bisected
 has bisected "first beyond it: 2/4 sched/fair: do not prefer an idle previous CPU in pairs of small caches"
 
+echo "--- on a farm"
+farm=0
+(cd "$root" && FAIRGROUND_SERIES=$work/tree tests/python.sh python/tests/test_farm.py -k 'farm_has_the_answer and patches') || farm=$?
+[ $farm = 0 ] || [ $farm = 77 ] || exit $farm
+
 echo "--- a file that changes while its kernel is built"
 # By the compiler, which stands in the path.
 mkdir bin
@@ -80,3 +87,4 @@ git -C tree worktree add -q --detach "$work/plain" base
 code=0
 PATH=$work/bin:$PATH "$FAIRGROUND" review plain wakeup/0003-*.patch --matrix small.toml >changed 2>words || code=$?
 [ $code = 2 ] && grep -q 'pelt\.c was edited while' words || fail "a tree that changes is reviewed ($code):" words
+exit $farm

@@ -117,15 +117,24 @@ def test_what_a_file_says_travels_by_content(shared, tmp_path):
     assert swept.table["hash"] == sweep(experiment(8), tmp_path / "preset").table["hash"]
 
 
-def test_a_review_on_a_farm_has_the_answer_of_one_process(shared, tmp_path, command):
-    """Drawn machines, bound CPUs and programs in files travel by content. Nothing of the matrix is left to be run here."""
+@pytest.mark.parametrize("what", ["features", "patches"])
+def test_a_review_on_a_farm_has_the_answer_of_one_process(shared, tmp_path, command, what):
+    """Drawn machines, bound CPUs, programs in files and kernels travel by content. Nothing of the matrix is left to be run here.
+
+    ``FAIRGROUND_SERIES`` is a tree of ``tests/series.sh``; kernels are built of it.
+    """
+    series = {"features": ["--features", "fair:v5.9+wa-prev-idle+asym-prev-first"], "patches": []}[what]
+    if what == "patches":
+        if "FAIRGROUND_SERIES" not in os.environ:
+            pytest.skip("FAIRGROUND_SERIES names no tree of tests/series.sh")
+        series = [os.environ["FAIRGROUND_SERIES"], "base..planted"]
     (tmp_path / "matrix.toml").write_text(MATRIX)
     (tmp_path / "load.json").write_text('{"tasks": {"t": {"instance": 3, "loop": 20, "run": 300, "sleep": 500}}}')
     # The interpreter, which leaves what it reports: a line for each run.
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\n"{sys.executable}" "$@" | tee -a "{tmp_path}/made"\n')
     python.chmod(0o755)
-    line = [command, "review", "--features", "fair:v5.9+wa-prev-idle+asym-prev-first", "--matrix", "matrix.toml"]
+    line = [command, "review", *series, "--matrix", "matrix.toml"]
 
     def review(store, *words):
         done = subprocess.run(
@@ -135,7 +144,7 @@ def test_a_review_on_a_farm_has_the_answer_of_one_process(shared, tmp_path, comm
             capture_output=True,
             text=True,
             check=False,
-            timeout=600,
+            timeout=1200,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
