@@ -36,6 +36,14 @@ script() {
 	await() { local i=0; while [ "$(state)" != "$1" ]; do i=$((i + 1)); [ $i -lt 3000 ] || { echo "FAIL: not $1"; return 1; }; usleep 100000; done; }
 	start() { /fairground live start --sched $SCHED --hz 250 2>>/tmp/err >>/tmp/out & pid=$!; }
 	hog() { while :; do :; done; }
+	# nested NAME: something runs in a cgroup six deep, which is removed then.
+	nested() {
+		local dir=/sys/fs/cgroup/$1 level
+		for level in 1 2 3 4 5; do mkdir $dir; echo +cpu >$dir/cgroup.subtree_control; dir=$dir/in; done
+		mkdir $dir
+		sh -c "echo \$\$ >$dir/cgroup.procs; usleep 1000; sh -c 'usleep 1000'; true"
+		for level in 1 2 3 4 5 6; do rmdir $dir || echo "FAIL: $dir stays"; dir=${dir%/in}; done
+	}
 	ran() { set -- $(cat /proc/$1/stat); echo $((${14} + ${15})); }
 	nr=$(nproc)
 	all=$(printf %x $(((1 << nr) - 1)))
@@ -61,6 +69,7 @@ script() {
 		done
 		echo $((rounds % 2))-$((rounds % 2 + 2)) >/sys/fs/cgroup/some/cpuset.cpus
 		echo $((1 + rounds % 13 * 50)) >/sys/fs/cgroup/some/cpu.weight
+		[ $((rounds % 5)) != 0 ] || nested n$rounds &
 		[ $((rounds % 7)) != 0 ] || { /fairground play --yes /rt.json --rounds 1 >/tmp/rt 2>&1 || echo "FAIL: $(tail -n 1 /tmp/rt)"; } &
 		if [ $((rounds % 20)) = 0 ]; then
 			cpu=$((1 + rounds / 20 % (nr - 1)))
@@ -79,7 +88,9 @@ script() {
 		kill -0 $soak 2>/dev/null || { echo "FAIL: the command has ended"; break; }
 	done
 	for hog in $hogs; do kill -0 $hog || echo "FAIL: $hog is gone"; done
-	/fairground live status || echo "FAIL: no status"
+	/fairground live status >/tmp/status || echo "FAIL: no status"
+	cat /tmp/status
+	! grep 'there was no room' /tmp/status || echo "FAIL: groups of removed cgroups stay"
 	kill -TERM $soak; wait $soak; code=$?
 	echo "rounds $rounds, ended with $code"
 	[ $code = 0 ] || echo "FAIL: the command ended with $code"

@@ -167,7 +167,7 @@ global_func u32 set_next_entity(RQ, SLOT)
 	return 0;
 }
 
-/* The next task's groups get the CPU anew, even if it is of the same ones. */
+/* DEVIATION: the next task is not known here, so that groups that it is in as well are put back, and get the CPU anew. */
 global_func u32 put_prev_entity(RQ, SLOT)
 {
 	struct fg_tg *tg = t->fg.tg;

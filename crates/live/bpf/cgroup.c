@@ -2,16 +2,22 @@
 /*
  * Weights of cgroups (cpu.weight), for policies in which the tasks of all groups compete in one queue (flat-pick): a task's fg_tg
  * follows its cgroup. The kernel tells the scheduler of no cgroup that it makes or removes; each wakeup looks at the one that the task is in.
- * So a group is known here as long as it has tasks, or load that they left.
+ * So a group is known here as long as it has tasks, groups within it, or load that they left.
  *
  * DEVIATION: a task that is moved to another cgroup while it sleeps counts in the former one until it wakes up. cpu.idle counts as it
- * was when the group became known. Autogroups count as the root group.
+ * was when the group became known. Autogroups count as the root group; what is more than LIVE_GROUP_DEPTHS deep, and what finds none of
+ * the LIVE_GROUPS of its depth free, counts as in the group around it.
+ *
+ * DEVIATION: the load of a group over all CPUs has no lock. What two CPUs change at the same time is lost until sum_groups().
  */
 
-/* The kernel's pointer in a register: loads of a loop stay apart from what was loaded before, by which arena.py knows them. */
+/*
+ * arena.py takes a pointer that is loaded from memory for an arena's, unless CO-RE loads it. This keeps the compiler from making
+ * one plain load of two such loads, before a loop and in it.
+ */
 #define KERNEL_POINTER(at) __asm__ volatile("" : "+r"(at))
 
-/* p->sched_task_group is there, and it is a cgroup. No function returns it: null is an arena's null (arena.py). */
+/* p->sched_task_group is there, and it is a cgroup. A function that returned it, or null, would return an arena's null (arena.py). */
 static inline u32 is_in_cgroup(struct task_struct *p)
 {
 	struct task_group *tg;
@@ -22,18 +28,19 @@ static inline u32 is_in_cgroup(struct task_struct *p)
 	return tg && tg->parent && !(HAS_MEMBER(tg->autogroup) && tg->autogroup);
 }
 
-/* The address of the cgroup of p, 0: the root group. */
+/* The number of the cgroup of p, which no other has or will have; 0: the root group. */
 static inline u64 cgroup_key(struct task_struct *p)
 {
-	return is_in_cgroup(p) ? (u64)p->sched_task_group : 0;
+	return is_in_cgroup(p) ? p->sched_task_group->css.serial_nr : 0;
 }
 
-/* Guards head()->groups but for ->tg. */
+/* Guards what says which groups there are: of live_group key, around, users and is_ready; nr_groups; sys->nr_tgs. */
 struct bpf_spin_lock groups_lock SEC(".data.groups_lock");
 
-/* An address that no cgroup has. */
+/* A number that no cgroup has. */
 #define NO_CGROUP (~0ull)
 #define GROUP struct live_group *g state_arg
+#define ALL_GROUPS (LIVE_GROUP_DEPTHS * LIVE_GROUPS)
 
 /* A user of g is gone. */
 global_func u32 drop_group(GROUP)
@@ -44,16 +51,25 @@ global_func u32 drop_group(GROUP)
 	return 0;
 }
 
-/* Makes g, which has no users, the group that `made` describes. */
+/* All of g but its group. Blocked averages of other CPUs may be brought up to date meanwhile. */
+global_func u32 clear_group_cpu(struct fg_tg_cpu *g state_arg)
+{
+	u64 *words = (u64 *)&g->group + 1;
+
+	for (u32 i = 0; can_loop(i, 1 << 10) && i < sizeof(*g) / sizeof(u64) - 1; i++)
+		words[i] = 0;
+	return 0;
+}
+
+/* g, which was just claimed, becomes the group that `made` describes. */
 static inline void make_group(struct live_group *g, const struct live_cgroup *made, u32 depth)
 {
 	struct live_head *h = head();
 	struct fg_tg *tg = g->tg;
-	u64 *words = (u64 *)tg->cpus;
-	u32 nr = h->sys->nr_cpus * (u32)(sizeof(struct fg_tg_cpu) / sizeof(u64));
+	u32 nr_cpus = h->sys->nr_cpus;
 
-	for (u32 i = 0; can_loop(i, 1 << 20) && i < nr; i++)
-		words[i] = 0;
+	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr_cpus; cpu++)
+		clear_group_cpu(&tg->cpus[cpu]);
 	tg->parent = g->around ? g->around->tg : 0;
 	tg->depth = depth;
 	tg->idle = made->idle;
@@ -65,7 +81,7 @@ static inline void make_group(struct live_group *g, const struct live_cgroup *ma
 
 /*
  * c->held is the group of this cgroup, one level within around (null: the root group), with a user more, the caller. Null: all groups
- * of this depth have users or load, or another CPU is just making it.
+ * of this depth are known as others, or another CPU is just making it.
  */
 global_func u32 hold_group(struct live_cpu *c state_arg, const struct live_cgroup *wanted state_arg,
 			   struct live_group *around state_arg, u32 depth)
@@ -79,39 +95,38 @@ global_func u32 hold_group(struct live_cpu *c state_arg, const struct live_cgrou
 	for (u32 i = 0; i < LIVE_GROUPS; i++) {
 		struct live_group *g = &all[i];
 
-		if (g->key == wanted->key && g->around == around) {
+		if (g->key == wanted->key) {
 			found = g;
 			break;
 		}
-		if (!unused && (!g->key || (!g->users && !g->tg->load_avg && !g->tg->runnable_avg)))
+		if (!unused && !g->key)
 			unused = g;
 	}
-	if (found && !found->is_ready) {
-		found = 0;
-		unused = 0;
-	}
 	if (found) {
-		found->users++;
 		unused = 0;
+		if (found->is_ready)
+			found->users++;
+		else
+			found = 0;
 	}
 	if (unused) {
-		if (unused->key && unused->around)
-			unused->around->users--;
 		unused->key = wanted->key;
 		unused->around = around;
 		unused->users = 1;
 		unused->is_ready = 0;
 		if (around)
 			around->users++;
+		h->nr_groups++;
 	}
 	bpf_spin_unlock(&groups_lock);
 	c->held = unused ? unused : found;
 	if (!unused)
 		return 0;
 	make_group(unused, wanted, depth);
-	h->sys->nr_tgs = LIVE_GROUP_DEPTHS * LIVE_GROUPS;
 	bpf_spin_lock(&groups_lock);
 	unused->is_ready = 1;
+	/* Blocked averages of groups are brought up to date from now on. */
+	h->sys->nr_tgs = ALL_GROUPS;
 	bpf_spin_unlock(&groups_lock);
 	return 0;
 }
@@ -132,7 +147,7 @@ static inline void read_cgroups(struct live_cpu *c, struct task_struct *p)
 	for (; can_loop(c->nr_cgroups, FG_MAX_TG_DEPTH) && tg && tg->parent; c->nr_cgroups++) {
 		struct live_cgroup *at = &c->cgroups[c->nr_cgroups % LIVE_GROUP_DEPTHS];
 
-		at->key = (u64)tg;
+		at->key = tg->css.serial_nr;
 		at->shares = HAS_MEMBER(tg->shares) ? tg->shares : NICE_0_SHARES;
 		at->idle = HAS_MEMBER(tg->idle) ? (u32)tg->idle : 0;
 		tg = tg->parent;
@@ -164,15 +179,17 @@ global_func u32 hold_innermost(struct live_cpu *c state_arg)
 	return 0;
 }
 
-/* t, which is not queued, leaves the averages of its group and is in g (null: the root group) from now on. */
+/* t, which is not queued, leaves the averages of its group and is in g (null: the root group) from now on. The caller was a user of g. */
 global_func u32 change_group(SLOT, GROUP, u64 now)
 {
 	struct live_group *former = t->group;
 
-	if (!is_detached(&t->fg))
-		leave_behind(t, now);
 	if (former)
 		drop_group(former);
+	if (g == former)
+		return 0;
+	if (!is_detached(&t->fg))
+		leave_behind(t, now);
 	t->group = g;
 	t->fg.tg = g ? g->tg : 0;
 	return 0;
@@ -187,6 +204,10 @@ static inline void follow_weights(struct live_task *t, struct task_struct *p)
 	if (!HAS_MEMBER(at->shares))
 		return;
 	KERNEL_POINTER(at);
+	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && i < t->beneath && at; i++) {
+		at = at->parent;
+		KERNEL_POINTER(at);
+	}
 	for (u32 i = 0; can_loop(i, LIVE_GROUP_DEPTHS) && tg && at; i++) {
 		tg->shares = at->shares;
 		tg = tg->parent;
@@ -199,7 +220,7 @@ static inline void follow_weights(struct live_task *t, struct task_struct *p)
 static noinline void join_cgroup(struct live_task *t, struct task_struct *p)
 {
 	struct live_head *h = head();
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 depth, cpu = bpf_get_smp_processor_id();
 	u64 key = cgroup_key(p), now = bpf_ktime_get_ns();
 	struct live_cpu *c;
 
@@ -214,22 +235,51 @@ static noinline void join_cgroup(struct live_task *t, struct task_struct *p)
 	read_cgroups(c, p);
 	hold_innermost(c);
 	change_group(t, c->held, now);
-	t->cgroup = key;
-	/* It is in a group around its own: it looks again at its next wakeup. */
-	if (c->nr_cgroups && (!t->fg.tg || t->fg.tg->depth + 1 != c->nr_cgroups)) {
-		t->cgroup = NO_CGROUP;
-		c->ungrouped++;
+	depth = t->fg.tg ? t->fg.tg->depth + 1 : 0;
+	t->beneath = (u32)c->nr_cgroups - depth;
+	if (depth == c->nr_cgroups || depth == LIVE_GROUP_DEPTHS) {
+		t->cgroup = key;
+		return;
 	}
+	/* There was no group for it. It looks again at its next wakeup. */
+	if (t->cgroup != NO_CGROUP)
+		c->ungrouped++;
+	t->cgroup = NO_CGROUP;
 }
 
-/* The loads of all groups anew: CPUs that change one at the same time may lose a part. */
+/* 1: nothing is in g, nor has left a trace. */
+static inline u32 is_group_gone(const struct live_group *g)
+{
+	return g->key && g->is_ready && !g->users && !g->tg->load_avg && !g->tg->runnable_avg;
+}
+
+/* A g in which nothing is may become another one. */
+global_func u32 forget_group(GROUP)
+{
+	struct live_head *h = head();
+
+	bpf_spin_lock(&groups_lock);
+	if (is_group_gone(g)) {
+		if (g->around)
+			g->around->users--;
+		g->key = 0;
+		h->nr_groups--;
+		if (!h->nr_groups)
+			h->sys->nr_tgs = 0;
+	}
+	bpf_spin_unlock(&groups_lock);
+	return 0;
+}
+
+/* The loads of all groups of one depth anew, of another depth each time; those that are gone are forgotten. */
 static noinline void sum_groups(void)
 {
 	struct live_head *h = head();
 	u32 nr_cpus = h->sys->nr_cpus;
+	struct live_group *all = &h->groups[h->summed++ % LIVE_GROUP_DEPTHS * LIVE_GROUPS];
 
-	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < h->sys->nr_tgs; i++) {
-		struct live_group *g = &h->groups[i];
+	for (u32 i = 0; can_loop(i, LIVE_GROUPS) && i < LIVE_GROUPS; i++) {
+		struct live_group *g = &all[i];
 		u64 load = 0, runnable = 0;
 
 		if (!g->key || !g->is_ready)
@@ -240,5 +290,7 @@ static noinline void sum_groups(void)
 		}
 		g->tg->load_avg = load;
 		g->tg->runnable_avg = runnable;
+		if (is_group_gone(g))
+			forget_group(g);
 	}
 }

@@ -33,7 +33,12 @@ struct uclamp_se {
 
 struct autogroup;
 
+struct cgroup_subsys_state {
+	u64 serial_nr;
+};
+
 struct task_group {
+	struct cgroup_subsys_state css;
 	struct task_group *parent;
 	unsigned long shares;
 	int idle;

@@ -688,7 +688,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	struct live_cpu *c;
 
 	USES_ARENA;
-	if (head()->groups && t && t->fg.tg && t->cgroup == cgroup_key(p))
+	if (t && t->fg.tg && t->cgroup == cgroup_key(p))
 		follow_weights(t, p);
 	update_clock(rq, now);
 	left = leftmost(rq);

@@ -51,14 +51,14 @@ struct live_task {
 	struct live_task *next_free;
 	struct fg_clamps group_clamps; /* what its cgroup allows, */
 	u32 has_group_clamps; /* 0: all */
-	u32 pad0;
-	u64 cgroup; /* address of the kernel's task_group whose group it is in, 0: the root group; or one that no cgroup has */
+	u32 beneath; /* how many levels its cgroup lies beneath the one whose group it is in */
+	u64 cgroup; /* key of its cgroup, 0: the root group; or one that no cgroup has */
 	struct live_group *group;
 };
 
 /* What the kernel says of a cgroup. */
 struct live_cgroup {
-	u64 key; /* address of its task_group */
+	u64 key; /* a number that no other cgroup has */
 	u64 shares; /* as in fg_tg */
 	u32 idle; /* cpu.idle */
 	u32 pad;
@@ -66,7 +66,7 @@ struct live_cgroup {
 
 /* A task group. It stays what it is as long as it has users or load. */
 struct live_group {
-	u64 key; /* as in live_cgroup, 0: it has never been one */
+	u64 key; /* as in live_cgroup, 0: it is none */
 	struct live_group *around; /* null: the root group */
 	struct fg_tg *tg; /* always the same */
 	u32 users; /* tasks, and groups one level within it */
@@ -226,7 +226,7 @@ struct live_cpu {
 	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had an RT task */
 	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */
 	u64 unknown; /* calls for tasks that are not known here */
-	u64 ungrouped; /* wakeups of tasks for whose cgroup there was no group */
+	u64 ungrouped; /* tasks that came into a cgroup for which there was no group */
 	u64 waited; /* ns, sum over wakeups until the task runs, */
 	u64 waits; /* and how many */
 	u64 longest_wait; /* ns */
@@ -253,6 +253,8 @@ struct live_head {
 	u64 nr_runs;
 	u64 nr_slots; /* of live_decision, for each CPU */
 	struct live_group *groups; /* LIVE_GROUP_DEPTHS * LIVE_GROUPS of them, the innermost first; null: cgroups do not count */
+	u32 nr_groups; /* of them that are one now */
+	u32 summed; /* depths whose loads have been summed so far */
 	u64 next_watch; /* ns: when the watchdog looks again */
 };
 

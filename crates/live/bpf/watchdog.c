@@ -5,7 +5,8 @@
  * another look at its queue, which is counted; where one has waited too long, the scheduler ends with the task's name in the message,
  * and the kernel's fair class is in charge again.
  *
- * DEVIATION: the kernel's fair class lets a task of little weight wait as long as its weight says.
+ * DEVIATION: the kernel's fair class lets a task of little weight wait as long as its weight says: one that has a 5,000th of the weight
+ * beside it, in a cgroup of cpu.weight 1 beside one of 10,000, waits for more than TOO_LATE.
  */
 #define WATCH_EVERY 1000000000ull /* ns */
 #define LATE 5000000000ull

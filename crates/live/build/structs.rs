@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use fairground_cheader::{Header, Kind, Member, Struct, Type};
 
+/// Lengths of arrays that the loader fills.
+const SIZES: [&str; 3] = ["LIVE_IDLE_STATES", "LIVE_GROUP_DEPTHS", "LIVE_GROUPS"];
+
 /// `structs.rs`: the table `STRUCTS`, with all structs of the headers in their order, and the CPUs that the programs are built for.
 pub fn rust(headers: &[&Header], max_cpus: usize) -> String {
     let all: Vec<&Struct> = structs(headers).collect();
@@ -24,6 +27,11 @@ pub fn rust(headers: &[&Header], max_cpus: usize) -> String {
         out,
         "/// CPUs that the programs in the kernel are built for.\npub const MAX_CPUS: usize = {max_cpus};"
     );
+    for (name, value) in
+        headers.iter().flat_map(|header| &header.constants).filter(|(name, _)| SIZES.contains(&name.as_str()))
+    {
+        let _ = writeln!(out, "/// As in live.h.\npub const {name}: usize = {value};");
+    }
     out
 }
 

@@ -3,12 +3,14 @@
 //! Pages of an arena come into being when user space touches them; what a program writes to one that is not there is lost.
 //! So the loader fills all of it with zeros first.
 
-use fairground_fair::ffi::FgIdleState;
-use fairground_fair::{features, PolicySandbox};
+use fairground_fair::ffi::{FgIdleState, FG_FLAT_PICK};
+use fairground_fair::PolicySandbox;
 
 use crate::copy::{Allocator, Copier};
 use crate::recorder::What;
-use crate::structs::{fingerprint, member, number, size, Build, MAX_CPUS};
+use crate::structs::{
+    fingerprint, member, number, size, Build, LIVE_GROUPS, LIVE_GROUP_DEPTHS, LIVE_IDLE_STATES, MAX_CPUS,
+};
 use crate::LiveError;
 
 /// Bytes of a page.
@@ -22,10 +24,8 @@ pub const NR_TASKS: usize = 32_768;
 const MACHINE: usize = MAX_CPUS / 64 * (4 << 20);
 /// Bytes for placements that are recorded and not yet read.
 const DECISIONS: usize = MAX_CPUS / 64 * (16 << 20);
-/// Task groups that have room: LIVE_GROUP_DEPTHS * LIVE_GROUPS of live.h.
-const GROUPS: usize = 4 * 32;
-/// Room for idle states of a CPU, less one: LIVE_IDLE_STATES of live.h.
-const IDLE_STATES: usize = 16;
+/// Task groups that have room.
+const GROUPS: usize = LIVE_GROUP_DEPTHS * LIVE_GROUPS;
 /// Most slots for them that a CPU has.
 const MOST_SLOTS: usize = 256;
 
@@ -145,10 +145,10 @@ impl Arena {
     /// The idle states of a CPU by number, and behind them that it is in none.
     fn set_idle_states(&self, cpu: usize, states: &[FgIdleState]) {
         let none = FgIdleState { index: -1, ..FgIdleState::zeroed() };
-        let states = &states[..states.len().min(IDLE_STATES - 1)];
+        let states = &states[..states.len().min(LIVE_IDLE_STATES - 1)];
         self.set_half(self.cpu_member(cpu, "nr_idle_states"), states.len() as u32);
         let at = self.cpu_member(cpu, "idle_states") as *mut FgIdleState;
-        for i in 0..IDLE_STATES {
+        for i in 0..LIVE_IDLE_STATES {
             // SAFETY: an array of this many in the arena, whose struct is the same in both builds.
             unsafe { at.add(i).write_volatile(states.get(i).unwrap_or(&none).clone()) };
         }
@@ -156,8 +156,7 @@ impl Arena {
 
     /// Task groups that cgroups can have, where the policy lets the tasks of all groups compete in one queue.
     fn make_groups(&self, nr_cpus: usize, room: std::ops::Range<usize>) {
-        let flat = features().iter().position(|feature| feature.name == "flat-pick");
-        if flat.is_none_or(|id| self.feature(id) == 0) {
+        if self.feature(FG_FLAT_PICK) == 0 {
             return;
         }
         let (group, tg) = (number("live_group"), number("fg_tg"));

@@ -34,7 +34,9 @@ pub struct Recorded {
     pub events: u64,
     /// Placements with their state.
     pub decisions: u64,
-    /// Those of them for which the command's policy came out with the same: CPU, rule, and all that follows.
+    /// Placements without it: of tasks in cgroups, or where no state is asked for.
+    pub stateless: u64,
+    /// Those with it for which the command's policy came out with the same: CPU, rule, and all that follows.
     pub same: u64,
     /// Placements without room for their state, and events without room.
     pub lost: (u64, u64),
@@ -193,6 +195,7 @@ impl Recorder<'_, '_> {
         let raw = RawEvent::read(bytes, order).filter(|raw| raw.time >= self.recording.since);
         let Some(raw) = raw else { return };
         let placed = if raw.kind == kinds::DECISION { self.decide(&raw) } else { None };
+        self.recorded.stateless += u64::from(raw.kind == kinds::PLACED);
         self.stream.take(raw, placed);
     }
 

@@ -114,7 +114,7 @@ pub struct Status {
     pub unknown: u64,
     /// Tasks that were refused because all slots were taken.
     pub refused: u64,
-    /// Wakeups of tasks in cgroups for which there was no room: they count as in a cgroup around it.
+    /// Tasks that came into a cgroup for which there was no room: they count as in one around it.
     pub ungrouped: u64,
     /// How often a task had waited for 5 s in the queue of a CPU, which got another look at it.
     pub late: u64,

@@ -272,7 +272,7 @@ fn report(status: &Counters) -> String {
     }
     if status.ungrouped > 0 {
         text += &format!(
-            "\n{} wakeups of tasks whose cgroup found no room: they counted as in one around it\n",
+            "\n{} tasks came into a cgroup for which there was no room, and count as in one around it\n",
             status.ungrouped
         );
     }

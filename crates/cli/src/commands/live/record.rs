@@ -147,13 +147,16 @@ fn words(topology: &Topology) -> RuleNames {
 }
 
 fn report(recorded: &Recorded, what: What) -> String {
-    let Recorded { events, decisions, same, lost, different, .. } = recorded;
+    let Recorded { events, decisions, stateless, same, lost, different, .. } = recorded;
     let mut text = match what.state {
         true => format!("{events} events, {decisions} placements with their state\n"),
         false => format!("{events} events\n"),
     };
     if *lost != (0, 0) {
         text += &format!("without room: {} placements, {} events\n", lost.0, lost.1);
+    }
+    if what.state && *stateless > 0 {
+        text += &format!("{stateless} placements of tasks in cgroups, without state\n");
     }
     if what.state {
         text += &format!("the command's policy, asked again on the same state: {same} of {decisions} alike\n");
