@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use cmaes::{CMAESOptions, DVector, CMAES};
 use fairground_lab::doubt::change_pct;
 use fairground_lab::stats::{judge, Change, Terms, Verdict};
-use fairground_machine::Machine;
+use fairground_machine::{Machine, MachineSpec};
 use fairground_run::batch::RunReport;
 use fairground_run::executor::{Asked, Executor};
 use fairground_run::experiment::Experiment;
@@ -39,7 +39,7 @@ use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::point::Named;
-use self::point::{Judged, Kind, Point, FAMILIES};
+use self::point::{Goal, Kind, Point, FAMILIES};
 use crate::answer::{percent, range};
 use crate::matrix::Cell;
 use crate::measure::{sides, Means, ReviewError};
@@ -144,19 +144,19 @@ struct Field<'a> {
     is_done: bool,
 }
 
-/// Kinds of changes, those that are told first before.
-const SIDES: [(Judged, f64); 6] = [
-    (Judged::Main, -1.0),
-    (Judged::Main, 1.0),
-    (Judged::Latency, -1.0),
-    (Judged::Latency, 1.0),
-    (Judged::Energy, -1.0),
-    (Judged::Energy, 1.0),
+/// What is looked for, and to which side, in the order in which findings are told.
+const SIDES: [(Goal, f64); 6] = [
+    (Goal::Main, -1.0),
+    (Goal::Main, 1.0),
+    (Goal::Latency, -1.0),
+    (Goal::Latency, 1.0),
+    (Goal::Energy, -1.0),
+    (Goal::Energy, 1.0),
 ];
 
 impl Field<'_> {
-    fn is_of(&self, judged: Judged, side: f64) -> bool {
-        self.kind.family().judged == judged && self.side == side
+    fn is_of(&self, goal: Goal, side: f64) -> bool {
+        self.kind.family().goal == goal && self.side == side
     }
 }
 
@@ -183,7 +183,7 @@ impl<'a> Ground<'a> {
         let cell = self.cell(point)?;
         let scheds = [self.scheds[0].as_str(), self.scheds[1].as_str()];
         let experiments = sides(&cell, &scheds, cell.config, &self.means.workers)?.experiments;
-        let metric = metric(&experiments[0], point.kind.family().judged);
+        let metric = metric(&experiments[0], point.kind.family().goal);
         let mut executor = Executor::default();
         let asked: Vec<Asked> = experiments.iter().map(|experiment| executor.ask(experiment, 0, seeds)).collect();
         let outcomes = executor.carry_out(self.means.store, jobs, self.means.stop, &|_| ())?;
@@ -229,8 +229,8 @@ impl<'a> Ground<'a> {
     }
 }
 
-fn metric(experiment: &Experiment, judged: Judged) -> Option<Metric> {
-    let name = judged.metric().map(str::to_owned).or_else(|| main_metric(&experiment.workload))?;
+fn metric(experiment: &Experiment, goal: Goal) -> Option<Metric> {
+    let name = goal.metric().map(str::to_owned).or_else(|| main_metric(&experiment.workload))?;
     experiment.metrics().into_iter().find(|metric| metric.name == name)
 }
 
@@ -289,9 +289,9 @@ fn fields<'a>(ground: &'a Ground<'a>, machines: &[&str]) -> Result<Vec<Field<'a>
     let drawn = (1..DRAWS).flat_map(|draw| machines.iter().map(move |name| (draw, (*name).to_owned())));
     let mut fields = Vec::new();
     for (draw, machine) in stated.chain(drawn) {
-        let has_clocks =
-            Machine::find(&machine).is_ok_and(|found| found.freq_domains.iter().any(|domain| domain.opps.len() > 1));
-        for kind in kinds.iter().filter(|kind| has_clocks || kind.family().judged != Judged::Energy) {
+        let (found, _) = MachineSpec::parse(&machine).find().map_err(|e| ReviewError::File(e.to_string()))?;
+        let has_clocks = found.freq_domains.iter().any(|domain| domain.opps.len() > 1);
+        for kind in kinds.iter().filter(|kind| has_clocks || kind.family().goal != Goal::Energy) {
             for side in [-1.0, 1.0] {
                 let new = Arc::new(AtomicUsize::new(0));
                 let seed = fields.len() as u64 + 1;
@@ -394,9 +394,9 @@ fn cull(fields: &mut Vec<Field>) {
     let size = |field: &Field| field.best.as_ref().map_or(0.0, |(pct, _)| pct.abs());
     fields.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let mut kept = Vec::new();
-    for (judged, side) in SIDES {
+    for (goal, side) in SIDES {
         let (mut of_side, others): (Vec<Field>, Vec<Field>) =
-            fields.drain(..).partition(|field| field.is_of(judged, side));
+            fields.drain(..).partition(|field| field.is_of(goal, side));
         of_side.truncate(of_side.len().div_ceil(2).max(FIELDS_MIN));
         kept.append(&mut of_side);
         *fields = others;
@@ -408,8 +408,8 @@ fn cull(fields: &mut Vec<Field>) {
 fn confirm(ground: &Ground, fields: &[Field]) -> Result<Vec<Finding>, ReviewError> {
     let seeds: Vec<u64> = CONFIRMED.collect();
     let mut findings: Vec<Finding> = Vec::new();
-    for (judged, side) in SIDES {
-        let of_side = fields.iter().filter(|field| field.is_of(judged, side));
+    for (goal, side) in SIDES {
+        let of_side = fields.iter().filter(|field| field.is_of(goal, side));
         let mut best: Vec<&(f64, Point)> = of_side.filter_map(|field| field.best.as_ref()).collect();
         best.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
         let mut taken: Vec<(&str, Kind)> = Vec::new();
@@ -558,7 +558,9 @@ impl Hunt {
             });
             let workload = program.as_ref().map_or(workload, |(typed, ..)| typed);
             let machine_file = dir.join(format!("hunt-{number}.machine.toml"));
-            let machine = Machine::find(machine).map_err(|e| e.to_string())?;
+            let MachineSpec { name, subset } = MachineSpec::parse(machine);
+            let machine = Machine::find(name).map_err(|e| e.to_string())?;
+            let subset = subset.map_or(String::new(), |cpus| format!("@{cpus}"));
             let settings: Vec<String> =
                 finding.point.settings().iter().map(|(name, value)| format!("{name} = {value}")).collect();
             let settings = match settings.is_empty() {
@@ -570,7 +572,7 @@ impl Hunt {
                 dir.join(format!("hunt-{number}.toml")).display(),
                 finding.metric,
                 percent(finding.shrunk.unwrap_or(finding.confirmed).improvement_pct),
-                machine_file.display().to_string(),
+                format!("{}{subset}", machine_file.display()),
                 finding.metric
             );
             let matrix_file = dir.join(format!("hunt-{number}.toml"));
@@ -673,11 +675,11 @@ mod tests {
         let mut fields = fields(&ground, &["pixel6", "thunderx2-224"]).unwrap();
         let has_energy = |machine: &str| {
             let mut of_machine = fields.iter().filter(|field| field.machine == machine);
-            of_machine.any(|field| field.kind.family().judged == Judged::Energy)
+            of_machine.any(|field| field.kind.family().goal == Goal::Energy)
         };
         assert!(has_energy("pixel6") && !has_energy("thunderx2-224"));
         // Latency changes most.
-        let size = |field: &Field| if field.kind.family().judged == Judged::Latency { 900.0 } else { 9.0 };
+        let size = |field: &Field| if field.kind.family().goal == Goal::Latency { 900.0 } else { 9.0 };
         for field in &mut fields {
             let point =
                 Point::at(&field.machine, field.draw, field.kind, &vec![0.5; field.kind.family().dimensions.len()]);
@@ -686,8 +688,8 @@ mod tests {
         for _ in 0..12 {
             cull(&mut fields);
         }
-        for (judged, side) in SIDES {
-            assert_eq!(fields.iter().filter(|field| field.is_of(judged, side)).count(), FIELDS_MIN, "{judged:?}");
+        for (goal, side) in SIDES {
+            assert_eq!(fields.iter().filter(|field| field.is_of(goal, side)).count(), FIELDS_MIN, "{goal:?}");
         }
         assert_eq!(fields.len(), SIDES.len() * FIELDS_MIN);
     }
@@ -729,5 +731,33 @@ mod tests {
         let matrix = crate::matrix::Matrix::load(Path::new(&saved[0])).unwrap();
         let again = crate::measure::measure(&stages, &matrix, None, &means).unwrap();
         assert_eq!(again.cells[0].rows[0].row.change.verdict, Verdict::Better);
+    }
+
+    #[test]
+    fn what_is_saved_of_a_draw_on_some_cpus_under_schedutil_is_the_same_cell() {
+        let stop = Stop::default();
+        let means =
+            Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
+        let scheds = ["fair:misfit-unlink-baseline", "fair:misfit-unlink-ufc"].map(str::to_owned);
+        let ground = Ground::new(scheds, &means).unwrap();
+        let jankbench = Kind::Builtin(FAMILIES.iter().position(|family| family.name == "jankbench").unwrap());
+        let point = Point::at("pixel6@4-7", 1, jankbench, &[0.0, 0.0]);
+        let measured = ground.run(&point, &SEARCHED, 1).unwrap().unwrap();
+        let all = vec![1.0; 16];
+        let halved =
+            Measured { metric: measured.metric, base: all.clone(), test: all.iter().map(|v| v / 2.0).collect() };
+        let finding = finding(&point, 50.0, &halved);
+        assert!(finding.is_confirmed());
+        let dir = tempfile::tempdir().unwrap();
+        let files = ground.files.clone();
+        let saved =
+            Hunt { points: 1, fields: 1, findings: vec![finding], failures: Vec::new(), files }.save(dir.path());
+        let matrix = crate::matrix::Matrix::load(Path::new(&saved.unwrap()[0])).unwrap();
+        let cell = &matrix.cells[0];
+        assert_eq!(cell.options, ["--governor", "schedutil", "--draw", "1"]);
+        assert_eq!(cell.metrics.as_deref(), Some(["energy_j".to_owned()].as_slice()));
+        let (machine, cpus) = MachineSpec::parse(&cell.machine).find().unwrap();
+        assert_eq!((machine.nr_cpus(), cpus.unwrap().count()), (8, 4));
+        assert_eq!(format!("{:?}", cell.config), format!("{:?}", ground.cell(&point).unwrap().config));
     }
 }

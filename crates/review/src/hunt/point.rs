@@ -19,7 +19,7 @@ pub(super) struct Dimension {
 
 /// What is judged. Changes of one kind are compared with each other alone: a mean latency can become ten times as long, energy cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judged {
+pub(super) enum Goal {
     /// The workload's main metric.
     Main,
     /// The mean latency of wakeups.
@@ -28,13 +28,13 @@ pub(super) enum Judged {
     Energy,
 }
 
-impl Judged {
+impl Goal {
     /// The metric's name; `None`: the workload's main one.
     pub fn metric(self) -> Option<&'static str> {
         match self {
-            Judged::Main => None,
-            Judged::Latency => Some("wakeup_latency_mean_us"),
-            Judged::Energy => Some("energy_j"),
+            Goal::Main => None,
+            Goal::Latency => Some("wakeup_latency_mean_us"),
+            Goal::Energy => Some("energy_j"),
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) struct Family {
     /// Options that stay as they are: they bound the length of a run.
     pub fixed: &'static str,
     pub dimensions: &'static [Dimension],
-    pub judged: Judged,
+    pub goal: Goal,
 }
 
 pub(super) const fn whole(name: &'static str, from: f64, to: f64) -> Dimension {
@@ -58,7 +58,7 @@ pub(super) const fn real(name: &'static str, from: f64, to: f64) -> Dimension {
 
 /// Ranges are what the benchmarks of the list use, from one thread to some more than CPUs of a large node.
 pub(super) const FAMILIES: [Family; 13] = [
-    Family { name: "hackbench", fixed: "loops=20", dimensions: &[whole("groups", 1.0, 8.0)], judged: Judged::Main },
+    Family { name: "hackbench", fixed: "loops=20", dimensions: &[whole("groups", 1.0, 8.0)], goal: Goal::Main },
     Family {
         name: "schbench",
         fixed: "runtime=0.15",
@@ -68,26 +68,26 @@ pub(super) const FAMILIES: [Family; 13] = [
             real("cputime", 100.0, 20_000.0),
             real("sleeptime", 100.0, 20_000.0),
         ],
-        judged: Judged::Latency,
+        goal: Goal::Latency,
     },
-    Family { name: "periodic", fixed: "duration=0.3", dimensions: PERIODIC, judged: Judged::Latency },
+    Family { name: "periodic", fixed: "duration=0.3", dimensions: PERIODIC, goal: Goal::Latency },
     Family {
         name: "fork-burst",
         fixed: "bursts=10",
         dimensions: &[whole("children", 1.0, 64.0), real("work", 20.0, 5000.0), real("gap", 1.0, 50.0)],
-        judged: Judged::Main,
+        goal: Goal::Main,
     },
     Family {
         name: "dbench",
         fixed: "duration=0.05",
         dimensions: &[whole("clients", 1.0, 64.0), real("think", 2.0, 200.0), real("hold", 0.2, 20.0)],
-        judged: Judged::Main,
+        goal: Goal::Main,
     },
     Family {
         name: "server",
         fixed: "duration=0.1",
         dimensions: &[whole("connections", 1.0, 64.0), real("think", 50.0, 5000.0), real("work", 5.0, 2000.0)],
-        judged: Judged::Main,
+        goal: Goal::Main,
     },
     Family {
         name: "oltp",
@@ -98,29 +98,29 @@ pub(super) const FAMILIES: [Family; 13] = [
             real("locked", 1.0, 100.0),
             real("flush", 5.0, 1000.0),
         ],
-        judged: Judged::Main,
+        goal: Goal::Main,
     },
     Family {
         name: "kbuild",
         fixed: "files=16",
         dimensions: &[whole("jobs", 1.0, 32.0), real("compile", 0.5, 10.0), real("link", 0.5, 10.0)],
-        judged: Judged::Main,
+        goal: Goal::Main,
     },
     Family {
         name: "shell8",
         fixed: "duration=0.2",
         dimensions: &[whole("scripts", 1.0, 24.0), real("program", 50.0, 3000.0)],
-        judged: Judged::Main,
+        goal: Goal::Main,
     },
     // Its length is all there is to vary.
-    Family { name: "sched-pipe", fixed: "", dimensions: &[whole("loops", 100.0, 1000.0)], judged: Judged::Main },
-    Family { name: "sched-pipe", fixed: "threads", dimensions: &[whole("loops", 100.0, 1000.0)], judged: Judged::Main },
-    Family { name: "periodic", fixed: "duration=0.3", dimensions: PERIODIC, judged: Judged::Energy },
+    Family { name: "sched-pipe", fixed: "", dimensions: &[whole("loops", 100.0, 1000.0)], goal: Goal::Main },
+    Family { name: "sched-pipe", fixed: "threads", dimensions: &[whole("loops", 100.0, 1000.0)], goal: Goal::Main },
+    Family { name: "periodic", fixed: "duration=0.3", dimensions: PERIODIC, goal: Goal::Energy },
     Family {
         name: "jankbench",
         fixed: "duration=0.5",
         dimensions: &[real("frame-scale", 0.5, 2.0), real("background", 1.0, 100.0)],
-        judged: Judged::Energy,
+        goal: Goal::Energy,
     },
 ];
 
@@ -206,7 +206,7 @@ impl Point {
 
     /// Settings of the run, as a matrix has them.
     pub fn settings(&self) -> Vec<(&'static str, Value)> {
-        let governor = (self.kind.family().judged == Judged::Energy).then(|| ("governor", json!("schedutil")));
+        let governor = (self.kind.family().goal == Goal::Energy).then(|| ("governor", json!("schedutil")));
         let draw = (self.draw != 0).then(|| ("draw", json!(self.draw)));
         governor.into_iter().chain(draw).collect()
     }

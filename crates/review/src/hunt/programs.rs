@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{json, Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::point::{real, whole, Family, Judged};
+use super::point::{real, whole, Family, Goal};
 
 /// Length of a run, as the option of a file.
 const DURATION: &str = "duration=0.2";
@@ -26,7 +26,7 @@ pub(super) const PROGRAM: Family = Family {
         whole("others", 1.0, 24.0),
         real("busy", 50.0, 20_000.0),
     ],
-    judged: Judged::Latency,
+    goal: Goal::Latency,
 };
 
 /// Threads of a row at most.
