@@ -5,10 +5,12 @@
 #   tests/python.sh --full     installed with pip as a user would, with all that it can use: its types, all tests, notebooks,
 #                              farms, and the commands of pages with sweeps
 #   tests/python.sh FILE...    these tests alone, as with --full
+#
+# FAIRGROUND_VENV is where packages are installed, target/python unless it is set: what runs beside other tests has a place of its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-venv=target/python
+venv=${FAIRGROUND_VENV:-target/python}
 if [ ! -x $venv/bin/pip ]; then
 	rm -rf $venv
 	python3 -m venv $venv || exit 77

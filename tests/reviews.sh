@@ -70,7 +70,7 @@ has bisected "first beyond it: 2/4 sched/fair: do not prefer an idle previous CP
 
 echo "--- on a farm"
 farm=0
-(cd "$root" && FAIRGROUND_SERIES=$work/tree tests/python.sh python/tests/test_farm.py -k 'farm_has_the_answer and patches') || farm=$?
+(cd "$root" && FAIRGROUND_VENV=$kernels/python FAIRGROUND_SERIES=$work/tree tests/python.sh python/tests/test_farm.py -k 'farm_has_the_answer and patches') || farm=$?
 [ $farm = 0 ] || [ $farm = 77 ] || exit $farm
 
 echo "--- a file that changes while its kernel is built"

@@ -123,11 +123,12 @@ def test_a_review_on_a_farm_has_the_answer_of_one_process(shared, tmp_path, comm
 
     ``FAIRGROUND_SERIES`` is a tree of ``tests/series.sh``; kernels are built of it.
     """
-    series = {"features": ["--features", "fair:v5.9+wa-prev-idle+asym-prev-first"], "patches": []}[what]
-    if what == "patches":
-        if "FAIRGROUND_SERIES" not in os.environ:
-            pytest.skip("FAIRGROUND_SERIES names no tree of tests/series.sh")
+    if what == "features":
+        series = ["--features", "fair:v5.9+wa-prev-idle+asym-prev-first"]
+    elif "FAIRGROUND_SERIES" in os.environ:
         series = [os.environ["FAIRGROUND_SERIES"], "base..planted"]
+    else:
+        pytest.skip("FAIRGROUND_SERIES names no tree of tests/series.sh")
     (tmp_path / "matrix.toml").write_text(MATRIX)
     (tmp_path / "load.json").write_text('{"tasks": {"t": {"instance": 3, "loop": 20, "run": 300, "sleep": 500}}}')
     # The interpreter, which leaves what it reports: a line for each run.
