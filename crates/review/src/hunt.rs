@@ -607,6 +607,11 @@ mod tests {
 
     const FORK_BURST: Kind = Kind::Builtin(3);
 
+    /// Runs are made here and not stored.
+    fn means(jobs: usize, stop: &Stop) -> Means<'_> {
+        Means { jobs, store: None, stop, progress: &|_| (), workers: Workers::default(), farm: None }
+    }
+
     #[test]
     fn all_corners_of_all_families_are_workloads() {
         let machine = Machine::find("rpi5").unwrap();
@@ -648,8 +653,7 @@ mod tests {
     #[test]
     fn a_hunt_ends_when_no_search_meets_anything_new() {
         let stop = Stop::default();
-        let means =
-            Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
+        let means = means(2, &stop);
         let hackbench = Kind::Builtin(FAMILIES.iter().position(|family| family.name == "hackbench").unwrap());
         let point = |groups: u32| Point { values: vec![groups.into()], ..Point::at("rpi5", 0, hackbench, &[0.0]) };
         // Two of its points are new.
@@ -668,8 +672,7 @@ mod tests {
     #[test]
     fn energy_is_searched_where_clocks_change_and_each_kind_of_change_keeps_its_fields() {
         let stop = Stop::default();
-        let means =
-            Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
+        let means = means(1, &stop);
         let scheds = ["fair:v6.1", "fair:v6.2"].map(str::to_owned);
         let ground = Ground::new(scheds, &means).unwrap();
         let mut fields = fields(&ground, &["pixel6", "thunderx2-224"]).unwrap();
@@ -699,8 +702,7 @@ mod tests {
     fn a_change_is_found_confirmed_shrunk_and_repeated_by_its_files() {
         let stages = Stages::of_features("fair:v5.9+wa-prev-idle+asym-prev-first").unwrap();
         let stop = Stop::default();
-        let means =
-            Means { jobs: 2, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
+        let means = means(2, &stop);
         let scheds = [stages.stages[0].sched.clone(), stages.stages[2].sched.clone()];
         let ground = Ground::new(scheds, &means).unwrap();
         let mut fields = fields(&ground, &["hikey960"]).unwrap();
@@ -736,8 +738,7 @@ mod tests {
     #[test]
     fn what_is_saved_of_a_draw_on_some_cpus_under_schedutil_is_the_same_cell() {
         let stop = Stop::default();
-        let means =
-            Means { jobs: 1, store: None, stop: &stop, progress: &|_| (), workers: Workers::default(), farm: None };
+        let means = means(1, &stop);
         let scheds = ["fair:misfit-unlink-baseline", "fair:misfit-unlink-ufc"].map(str::to_owned);
         let ground = Ground::new(scheds, &means).unwrap();
         let jankbench = Kind::Builtin(FAMILIES.iter().position(|family| family.name == "jankbench").unwrap());

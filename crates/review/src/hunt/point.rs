@@ -24,7 +24,7 @@ pub(super) enum Goal {
     Main,
     /// The mean latency of wakeups.
     Latency,
-    /// Energy under schedutil.
+    /// The energy of a run. Its governor is schedutil, for placement decides clocks only there.
     Energy,
 }
 
