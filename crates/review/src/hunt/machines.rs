@@ -4,18 +4,77 @@ use std::fs;
 use std::path::Path;
 
 use fairground_machine::testing::Shape;
-use fairground_machine::{CpuMask, Machine};
+use fairground_machine::{CpuMask, IdleScope, Machine, Source};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A machine that nobody has: packages, nodes, caches, clusters, threads, capacities and prices drawn by its number, each from the range
-/// that [`Shape`] has for it. Returns its file.
+/// So often a made-up machine is drawn anew if [`Machine::check`] warns of one.
+const DRAWS: u64 = 64;
+
+/// A machine that nobody has, drawn by its number, and the first of its draws of which `machine check` does not warn: packages, nodes,
+/// caches, clusters, threads, capacities and prices from the ranges that [`Shape`] has for them, power and idle states by
+/// [`give_power`]. Returns its file.
 ///
 /// # Errors
-/// If the file cannot be written; the message names it.
+/// If `machine check` warns of all [`DRAWS`], or the file cannot be written; the message names it.
 pub(super) fn make_up(number: u64, files: &Path) -> Result<String, String> {
-    let mut machine = Shape::from_seed(number).build();
+    let plausible = (0..DRAWS).map(|draw| drawn(number, draw)).find(|machine| machine.check().is_empty());
+    write(&plausible.ok_or_else(|| format!("`machine check` warns of all draws of made-up machine {number}"))?, files)
+}
+
+fn drawn(number: u64, draw: u64) -> Machine {
+    let seed = if draw == 0 { number } else { xxh3_64(format!("{number} {draw}").as_bytes()) };
+    let mut machine = Shape::from_seed(seed).build();
     machine.name = format!("made-up-{number}");
-    write(&machine, files)
+    give_power(&mut machine, seed);
+    machine.restate_figures();
+    for figure in &mut machine.figures {
+        figure.source = Source::Estimate("made up".to_owned());
+    }
+    machine
+}
+
+/// Gives a machine powers, transitions of clocks and idle states, and clusters between the quartiles of the presets, and CPUs of less
+/// capacity less power. A cluster that is its last-level cache is no level of its own.
+fn give_power(machine: &mut Machine, seed: u64) {
+    let between = |what: &str, least: f64, most: f64| {
+        let share = xxh3_64(format!("{seed} {what}").as_bytes()) as f64 / u64::MAX as f64;
+        least * (most / least).powf(share)
+    };
+    let top = |machine: &Machine, cpu| {
+        machine.freq_domain_of(cpu).opps.last().map_or((0.0, 0.0), |opp| (f64::from(opp.khz), opp.active_mw))
+    };
+    let Some(largest) = machine.cpus.iter().max_by_key(|cpu| cpu.capacity).map(|cpu| cpu.id) else { return };
+    let full_mw = between("mW/MHz", 0.15, 0.69) * top(machine, largest).0 / 1e3;
+    for domain in &mut machine.freq_domains {
+        let Some(cpu) = domain.cpus.first().map(|cpu| &machine.cpus[cpu as usize]) else { continue };
+        let top_mw = domain.opps.last().map_or(1.0, |opp| opp.active_mw);
+        let times = full_mw * f64::from(cpu.capacity) / 1024.0 / top_mw;
+        domain.opps.iter_mut().for_each(|opp| opp.active_mw *= times);
+        domain.transition_ns = between(&format!("transition {}", cpu.cpu_type), 50_000.0, 500_000.0) as u64;
+    }
+    for i in 0..machine.clusters.len() {
+        let cpus = machine.clusters[i].cpus;
+        let all_mw: f64 = cpus.iter().map(|cpu| top(machine, cpu).1).sum();
+        let cluster = &mut machine.clusters[i];
+        cluster.active_mw = all_mw * between("cluster", 0.016, 0.11);
+        cluster.idle_mw = cluster.active_mw / 4.0;
+        cluster.shares_cache &= !machine.llcs.contains(&cpus);
+    }
+    for t in 0..machine.cpu_types.len() {
+        let Some(cpu) = machine.cpus.iter().find(|cpu| cpu.cpu_type as usize == t).map(|cpu| cpu.id) else { continue };
+        let (_, top_mw) = top(machine, cpu);
+        let lowest_mw = machine.freq_domain_of(cpu).opps.first().map_or(0.0, |opp| opp.active_mw);
+        for (depth, state) in machine.cpu_types[t].idle_states.iter_mut().enumerate() {
+            let drawn = |what, least, most| between(&format!("{what} {t} {depth}"), least, most);
+            // mW x ns are 1e-6 uJ.
+            let running_uj = top_mw * (state.entry_ns + state.wake_ns) as f64 * 1e-6;
+            (state.power_mw, state.transition_uj) = match state.scope {
+                IdleScope::Cpu if depth == 0 => (lowest_mw * drawn("power", 0.12, 0.27), state.transition_uj),
+                IdleScope::Cpu => (lowest_mw * drawn("power", 0.011, 0.055), running_uj * drawn("energy", 0.12, 0.53)),
+                IdleScope::Cluster => (0.0, running_uj * drawn("energy", 0.19, 0.55)),
+            };
+        }
+    }
 }
 
 /// Machines with fewer CPUs, the boldest first: files below `files`. None where the machine cannot be read or parted.
@@ -97,6 +156,21 @@ mod tests {
             }
         }
         assert!(smaller("nowhere", files.path()).is_empty());
+    }
+
+    #[test]
+    fn made_up_machines_are_plausible_and_of_many_kinds() {
+        let files = tempfile::tempdir().unwrap();
+        let made: Vec<Machine> =
+            (0..40).map(|number| Machine::find(&make_up(number, files.path()).unwrap()).unwrap()).collect();
+        for machine in &made {
+            assert_eq!(machine.check(), [], "{}", machine.name);
+        }
+        let has_deep_states = |m: &Machine| m.cpu_types.iter().any(|cpu_type| cpu_type.idle_states.len() > 1);
+        let kinds: [fn(&Machine) -> bool; 3] = [Machine::is_asymmetric, Machine::has_smt, has_deep_states];
+        for kind in kinds {
+            assert!((10..=30).contains(&made.iter().filter(|machine| kind(machine)).count()));
+        }
     }
 
     #[test]
