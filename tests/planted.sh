@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# How many planted regressions `fairground review` finds, and what it says of series that do nothing.
+# How many planted regressions `fairground review` finds, and what it says of series that do nothing, or next to nothing.
 #
-#   tests/planted.sh DIR OUT [OPTIONS]   DIR: a tree made by tests/series.sh. Adds branches planted-01 to -20 and quiet-01 to -20, reviews each
+#   tests/planted.sh DIR OUT [OPTIONS]   DIR: a tree made by tests/series.sh. Adds branches planted-01 to -20, quiet-01 to -20 and slight-01 to -20, reviews each
 #                                        with these options (--matrix tests/planted.toml without any), and keeps the answers in OUT; answers that are
 #                                        there are kept. Prints a line for each series and the sums.
 #
 # A series has four patches. Of a planted one, one patch is a regression and three do nothing; of a quiet one, all four do nothing: they
-# compile to other code that decides alike, name a local otherwise, or say a word in a comment. Which of these a series has is drawn by
-# hash. A planted patch is *attributed* if a row is better or worse by it, and each row by another patch is a *false attribution*.
+# compile to other code that decides alike, name a local otherwise, or say a word in a comment. Each of the four patches of a slight one
+# changes a time by a nanosecond or some millionths, or throws the dice of newly idle balancing otherwise: runs differ from some moment on,
+# and none is better for it. Which of these a series has is drawn by hash. A planted patch is *attributed* if a row is better or worse by it, and each row
+# by another patch is a *false attribution*.
 #
 # FAIRGROUND is the program, by default the one on the path; ONLY a pattern of branches.
 set -euo pipefail
@@ -85,24 +87,49 @@ do_nothing() {
 	esac
 }
 
-# drawn SEED COUNT: so many of what does nothing, by hash.
+# What changes runs without an effect. A dice that is thrown otherwise is as even as before.
+slight=(slice-longer slice-shorter hot-longer place-later deadline-later renewed-later charge-more lag-wider cost-more dice-inverted dice-mixed
+	dice-high)
+change_slightly() {
+	case $1 in
+	slice-longer) edit $fair '/sysctl_sched_base_slice\t/s/= [0-9]*ULL/= 700001ULL/' ;;
+	slice-shorter) edit $fair '/sysctl_sched_base_slice\t/s/= [0-9]*ULL/= 699999ULL/' ;;
+	hot-longer) edit $fair '/sysctl_sched_migration_cost\t/s/500000UL/500001UL/' ;;
+	place-later) edit $fair 's/se->vruntime = vruntime - lag;/se->vruntime = vruntime - lag + 1;/' ;;
+	deadline-later) edit $fair 's/se->deadline = se->vruntime + vslice;/se->deadline = se->vruntime + vslice + 1;/' ;;
+	renewed-later) edit $fair '/^static bool update_deadline(/,/^}/s/+ calc_delta_fair(se->slice, se);/+ calc_delta_fair(se->slice, se) + 1;/' ;;
+	charge-more) edit $fair 's/curr->vruntime += calc_delta_fair(delta_exec, curr);/curr->vruntime += calc_delta_fair(delta_exec, curr) + 1;/' ;;
+	lag-wider) edit $fair 's/return clamp(vlag, -limit, limit);/return clamp(vlag, -limit - 1, limit + 1);/' ;;
+	cost-more) edit $fair 's/avg_idle < curr_cost + sd->max_newidle_lb_cost/avg_idle < curr_cost + 1 + sd->max_newidle_lb_cost/' ;;
+	dice-inverted) edit $fair 's/sched_rng()/~sched_rng()/' ;;
+	dice-mixed) edit $fair 's/sched_rng()/(sched_rng() ^ 0x155)/' ;;
+	dice-high) edit $fair 's/sched_rng()/(sched_rng() >> 7)/' ;;
+	esac
+}
+
+# drawn SEED COUNT NAME...: so many of the names, by hash.
 drawn() {
-	local name
-	for name in "${idle[@]}"; do printf '%s %s\n' "$(printf '%s %s' "$1" "$name" | sha256sum | cut -c1-16)" "$name"; done |
-		LC_ALL=C sort | head -n "$2" | cut -d' ' -f2
+	local seed=$1 count=$2 name
+	shift 2
+	for name in "$@"; do printf '%s %s\n' "$(printf '%s %s' "$seed" "$name" | sha256sum | cut -c1-16)" "$name"; done |
+		LC_ALL=C sort | head -n "$count" | cut -d' ' -f2
 }
 
 # make SERIES: its branch.
 make() {
 	local number=$((10#${1##*-})) names=() regression="" at
-	mapfile -t names < <(drawn "$1" 4)
+	if [ "${1%-*}" = slight ]; then
+		mapfile -t names < <(drawn "$1" 4 "${slight[@]}")
+	else
+		mapfile -t names < <(drawn "$1" 4 "${idle[@]}")
+	fi
 	if [ "${1%-*}" = planted ]; then
 		regression=${planted[$((number - 1))]} at=$((number % 4))
 		names[at]=$regression
 	fi
 	git checkout -qfB making base
 	for name in "${names[@]}"; do
-		if [ "$name" = "$regression" ]; then plant "$name"; else do_nothing "$name"; fi
+		if [ "${1%-*}" = slight ]; then change_slightly "$name"; elif [ "$name" = "$regression" ]; then plant "$name"; else do_nothing "$name"; fi
 		patch "$name"
 	done
 	# A branch is there whole or not at all.
@@ -115,8 +142,8 @@ judge() {
 	python3 - "$1" "$2" <<'END'
 import json, sys
 series, answer = sys.argv[1], json.load(open(sys.argv[2]))
-idle = series.startswith("quiet")
-here = None if idle else 1 + int(series[-2:]) % 4
+planted = series.startswith("planted")
+here = None if not planted else 1 + int(series[-2:]) % 4
 rows = [(cell, row) for cell in answer["cells"] for row in cell["rows"] if row["verdict"] in ("better", "worse")]
 worse = [cell["machine"] for cell, row in rows if row["verdict"] == "worse"]
 named, other = [], []
@@ -129,7 +156,7 @@ for cell, row in rows:
     other += [cell["machine"]] * any(n != here for n in patches)
 # A patch without a stage of its own is the same code; a cell is reached if its runs differ.
 reached = sorted({cell["machine"] for cell in answer["cells"] if not cell["identical"]})
-title = "-" if idle else answer["patches"][here - 1]["title"].split(": ")[-1]
+title = "-" if not planted else answer["patches"][here - 1]["title"].split(": ")[-1]
 fate = lambda patch: patch["fate"]["fate"] if isinstance(patch["fate"], dict) else patch["fate"]
 same = sum(fate(patch) == "same_code" for patch in answer["patches"])
 print(series, title, f"patch {here or '-'}", f"same-code {same}", f"rows {len(rows)}", f"worse {len(worse)}", f"attributed {len(named)}", f"false {len(other)}",
@@ -138,7 +165,7 @@ END
 }
 
 for number in {01..20}; do
-	for kind in planted quiet; do
+	for kind in planted quiet slight; do
 		series=$kind-$number
 		[[ $series == ${ONLY:-*} ]] || continue
 		git rev-parse -q --verify "$series" >/dev/null || make "$series"
