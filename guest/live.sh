@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy schedules two guests, one with clocks and an energy model: starts `fairground live` there, records, plays workloads, changes a
-# feature, compares two sets of features, clamps a cgroup, gives cgroups weights, takes a CPU away, ends it in three ways. Nothing may stall, the command's
+# feature, compares two sets of features, clamps a cgroup, gives cgroups weights and a quota, takes a CPU away, ends it in three ways. Nothing may stall, the command's
 # policy has to decide as the kernel's did, and the kernel's fair class has to be in charge afterwards. Before that a guest has to accept
 # the programs as they are built for 512 CPUs.
 # Usage: guest/live.sh BUILD		BUILD: what guest/build.sh --live wrote
@@ -120,10 +120,10 @@ initramfs() {
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$build/live.gz"
 }
 
-# Three threads share a CPU: one in each of two cgroups within one that has a weight of 300, then 100, and one in a cgroup of 100. As shares
-# were before v7.3, where a group with two threads has more.
-weights() {
-	local log=$build/live-weights.log groups="a/x a/y b" usage="" group parts
+# Three threads share a CPU: one in each of two cgroups within one that has a weight of 300, then 100, then a quota of 20 % of a CPU, and one
+# in a cgroup of 100. As shares were before v7.3, where a group with two threads has more.
+cgroups() {
+	local log=$build/live-cgroups.log groups="a/x a/y b" usage="" group parts
 	for group in $groups; do usage+="print /sys/fs/cgroup/$group/cpu.stat"$'\n'; done
 	{
 		cat <<-EOF
@@ -149,24 +149,28 @@ weights() {
 		$usage/fairground play /pause.json --rounds 1
 		${usage}write /sys/fs/cgroup/a/cpu.weight 100
 		/fairground play /pause.json --rounds 1
+		${usage}write /sys/fs/cgroup/a/cpu.max 20000
+		/fairground play /pause.json --rounds 1
 		${usage}stop 9
 		stop 9
 		stop 9
 		stop 2
 		EOF
 	} | initramfs fairground "$here"/workloads/{hog,pause}.json
-	guest_boot symmetric "$build" live "" | tr -d '\r' >"$log" || fail "weights: the guest did not end"
-	all_ended weights "= -9 = -9 = -9 "
+	guest_boot symmetric "$build" live "" | tr -d '\r' >"$log" || fail "cgroups: the guest did not end"
+	all_ended cgroups "= -9 = -9 = -9 "
 	# Percent of what all three had, between one look and the next.
 	parts=$(awk '/^usage_usec/ {
 			i = n++ % 3; had[i] = $2 - last[i]; last[i] = $2
 			if (n > 3 && n % 3 == 0) { all = had[0] + had[1] + had[2]; if (all) printf "%.0f %.0f %.0f\n", 100 * had[0] / all, 100 * had[1] / all, 100 * had[2] / all }
 		}' "$log")
-	echo "$(cat "$build/release"), weights: $groups had $(head -n 1 <<<"$parts") % of a CPU with 300 for a, $(tail -n 1 <<<"$parts") with 100"
+	echo "$(cat "$build/release"), cgroups: $groups had $(sed -n 1p <<<"$parts") % of a CPU with 300 for a, $(sed -n 2p <<<"$parts") with 100," \
+		"$(sed -n 3p <<<"$parts") with a quota of 20"
 	awk 'function off(part, wanted) { return part < wanted - 3 || part > wanted + 3 }
 		NR == 1 { bad += off($1, 37.5) + off($2, 37.5) + off($3, 25) }
 		NR == 2 { bad += off($1, 25) + off($2, 25) + off($3, 50) }
-		END { exit NR != 2 || bad > 0 }' <<<"$parts" || fail "weights: threads had $parts % of a CPU"
+		NR == 3 { bad += off($1, 10) + off($2, 10) + off($3, 80) }
+		END { exit NR != 3 || bad > 0 }' <<<"$parts" || fail "cgroups: threads had $parts % of a CPU"
 }
 
 # The verifier's word on the programs for 512 CPUs. No guest has so many.
@@ -189,4 +193,4 @@ grep -q 'find_energy_efficient_cpu' "$build/live-eas.log" || fail "eas: no place
 clamped=$(awk '/^\$ .*explain \/clamped/ { on = 1 } on && / wake / { all++; fits += / -> [4-7] / } END { print fits + 0, all + 0 }' "$build/live-eas.log")
 echo "$(cat "$build/release"), eas: ${clamped% *} of ${clamped#* } placements of a clamped cgroup's task on CPUs that fit"
 [ "${clamped#* }" -gt 20 ] && [ "${clamped% *}" -gt $((${clamped#* } * 9 / 10)) ] || fail "eas: $clamped placements of a clamped cgroup on CPUs that fit"
-weights
+cgroups

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy schedules a guest that changes all the time: forks and exits, affinity, cpusets, CPUs that go offline and come back, RT
-# and SCHED_BATCH tasks, weights of tasks and of cgroups (which count with v7.3). The kernel may not end the scheduler for a fault, and no task may stop to run. Then the scheduler is
+# and SCHED_BATCH tasks, weights of tasks, weights and quotas of cgroups (which count with v7.3). The kernel may not end the scheduler for a fault, and no task may stop to run. Then the scheduler is
 # started STARTS times, and ended by SIGKILL KILLS times.
 # Usage: guest/soak.sh BUILD PROGRAM [MINUTES [STARTS [KILLS]]]		30 minutes, 100 and 50 unless given
 # BUILD: what guest/build.sh --live wrote, for arm64 or --x86; PROGRAM: the command for it, static
@@ -41,6 +41,7 @@ script() {
 		local dir=/sys/fs/cgroup/$1 level
 		for level in 1 2 3 4 5; do mkdir $dir; echo +cpu >$dir/cgroup.subtree_control; dir=$dir/in; done
 		mkdir $dir
+		echo 1000 10000 >${dir%/in}/cpu.max
 		sh -c "echo \$\$ >$dir/cgroup.procs; usleep 1000; sh -c 'usleep 1000'; true"
 		for level in 1 2 3 4 5 6; do rmdir $dir || echo "FAIL: $dir stays"; dir=${dir%/in}; done
 	}
@@ -69,6 +70,11 @@ script() {
 		done
 		echo $((rounds % 2))-$((rounds % 2 + 2)) >/sys/fs/cgroup/some/cpuset.cpus
 		echo $((1 + rounds % 13 * 50)) >/sys/fs/cgroup/some/cpu.weight
+		case $((rounds % 3)) in
+		0) echo max >/sys/fs/cgroup/some/cpu.max ;;
+		1) echo 10000 50000 >/sys/fs/cgroup/some/cpu.max ;;
+		2) echo 150000 100000 >/sys/fs/cgroup/some/cpu.max ;;
+		esac
 		[ $((rounds % 5)) != 0 ] || nested n$rounds &
 		[ $((rounds % 7)) != 0 ] || { /fairground play --yes /rt.json --rounds 1 >/tmp/rt 2>&1 || echo "FAIL: $(tail -n 1 /tmp/rt)"; } &
 		if [ $((rounds % 20)) = 0 ]; then

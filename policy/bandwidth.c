@@ -296,7 +296,8 @@ void fg_plan_throttle(const struct fg_sys *sys, struct fg_task *p)
 }
 
 /* The same of g, which has nothing left, with task-early: a current task of it leaves. 1: it is throttled. */
-static u32 throttle_early(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 throttle_early(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			       struct fg_tg_cpu *g state_arg)
 {
 	struct fg_task *curr = curr_in_group(rq, g->group);
 	u32 runs = curr && curr->on_rq;

@@ -151,35 +151,39 @@ static void add_nr_running(struct fg_cpu *rq, u32 nr)
 }
 
 /* The averages of p and its queue, p's among them: of all that the governor hears once. Groups above hear later. */
-static void join_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p)
+global_func u32 join_load_avg(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			      struct fg_task *p state_arg)
 {
 	u32 attaches = p->flags & FG_TASK_MIGRATED;
 
 	if (p->tg) {
 		age_task(rq, p);
 		join_group_load_avg(sys, rq, p, attaches);
-		return;
+		return 0;
 	}
 	if (!attaches) {
 		update_load_avg(sys, rq, p);
-		return;
+		return 0;
 	}
 	age_load_avg(sys, rq, p);
 	attach_entity_load_avg(rq, p);
 	cpufreq_update_util(sys, rq, 0);
+	return 0;
 }
 
 /* p, on the queue, takes its place among those that compete there. */
-static void join_competition(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
+global_func u32 join_competition(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+				 struct fg_task *p state_arg, u32 flags)
 {
 	if (!is_eevdf(sys)) {
 		cfs_place_entity(sys, rq, p, flags);
-		return;
+		return 0;
 	}
 	if (is_flat(sys))
 		reweight_task_part(sys, rq, p, 0);
 	eevdf_place_entity(sys, order_queue(sys, rq, p), p, flags);
 	avg_vruntime_add(sys, order_queue(sys, rq, p), p);
+	return 0;
 }
 
 void fg_enqueue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)
@@ -286,7 +290,8 @@ static void leave_load_avg(const struct fg_sys *sys, struct fg_cpu *rq, struct f
 }
 
 /* p leaves its queue; takes: with its averages. */
-static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags, u32 takes)
+global_func u32 leave_queue(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg,
+			    struct fg_task *p state_arg, u32 flags, u32 takes)
 {
 	leave_load_avg(sys, rq, p, takes);
 	if (!p->tg)
@@ -305,6 +310,7 @@ static void leave_queue(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_t
 	server_left(sys, rq);
 	if (flags & FG_DEQUEUE_DELAYED)
 		p->flags &= ~(u32)FG_TASK_DELAYED;
+	return 0;
 }
 
 void fg_dequeue_entity(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p, u32 flags)

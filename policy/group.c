@@ -234,8 +234,11 @@ global_func u32 enqueue_group_entity(const struct fg_sys *sys state_arg, struct 
 	return 1;
 }
 
-/* p counts as SCHED_IDLE in the sums of g, which it is in: it is, or a group within g that it is in has cpu.idle. */
-static u32 is_idle_within(const struct fg_cpu *rq, const struct fg_tg_cpu *g, const struct fg_task *p)
+/*
+ * p counts as SCHED_IDLE in the sums of g, which it is in, null: in those of rq: it is, or a group within g that it is in has cpu.idle.
+ */
+global_func u32 is_idle_within(const struct fg_cpu *rq state_arg, const struct fg_tg_cpu *g state_arg,
+			       const struct fg_task *p state_arg)
 {
 	const struct fg_tg_cpu *in;
 
@@ -264,7 +267,7 @@ static void count_task(struct fg_cpu *rq, struct fg_tg_cpu *g, const struct fg_t
 	}
 	rq->h_nr_running += (u32)by;
 	rq->h_nr_delayed += delayed;
-	if (counts_as_idle(rq, p))
+	if (is_idle_within(rq, 0, p))
 		rq->idle_h_nr_running += (u32)by;
 }
 

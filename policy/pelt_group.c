@@ -88,19 +88,21 @@ static u32 is_news(u64 value, u64 part)
  * DEVIATION: before v7.2 (tg-rate-clock) the kernel measures the millisecond up to now, not up to the clock of the queue, which
  * stands still within an operation of the scheduler.
  */
-static void contribute(const struct fg_sys *sys, const struct fg_cpu *rq, struct fg_tg_cpu *g)
+global_func u32 contribute(const struct fg_sys *sys state_arg, const struct fg_cpu *rq state_arg,
+			   struct fg_tg_cpu *g state_arg)
 {
 	u64 load = g->avg.load_avg, runnable = feat(sys, FG_GROUP_SHARES) ? g->avg.runnable_avg : 0;
 
 	if (feat(sys, FG_TG_LOAD_RATE) && g->contributed && rq->clock - g->contributed < TG_LOAD_RATE)
-		return;
+		return 0;
 	if (!is_news(load, g->contribution) && !is_news(runnable, g->runnable_contribution))
-		return;
+		return 0;
 	g->group->load_avg = pos_sub(g->group->load_avg + load, g->contribution);
 	g->group->runnable_avg = pos_sub(g->group->runnable_avg + runnable, g->runnable_contribution);
 	g->contribution = load;
 	g->runnable_contribution = runnable;
 	g->contributed = rq->clock;
+	return 1;
 }
 
 /* Sums of the CPU's queue after its average changed by delta and its sum is to change by delta_sum. */

@@ -250,20 +250,6 @@ static inline const struct fg_tg *common_group(const struct fg_task *a, const st
 	return x;
 }
 
-/* p counts as SCHED_IDLE in sums over rq: it is, or a group that it is in has cpu.idle. */
-static inline u32 counts_as_idle(const struct fg_cpu *rq, const struct fg_task *p)
-{
-	const struct fg_tg_cpu *g;
-
-	if (p->policy == FG_SCHED_IDLE)
-		return 1;
-	for_each_group_of(g, rq, p) {
-		if (g->group->idle)
-			return 1;
-	}
-	return 0;
-}
-
 /* Fair tasks that load balancing counts: without the delayed sleepers from v6.14 on (h_nr_runnable). */
 static inline u32 lb_h_nr(const struct fg_sys *sys, const struct fg_cpu *rq)
 {

@@ -247,7 +247,7 @@ fg_bool fg_server_timer(const struct fg_sys *sys, struct fg_cpu *rq)
  * The timer expires in the middle of the last ran ns, which are not charged yet, or of idle time. Since v6.19 it looks after
  * what came before it is charged. ran: of fair tasks. Returns what is left of that.
  */
-static u64 expire_in_time(const struct fg_sys *sys, struct fg_cpu *rq, u64 ran)
+global_func u64 expire_in_time(const struct fg_sys *sys state_arg, struct fg_cpu *rq state_arg, u64 ran)
 {
 	struct fg_server *s = &rq->server;
 	u64 then = s->expires, since = rq->clock - then, part = 0;

@@ -3,6 +3,8 @@
 
 #define RQ struct fg_cpu *rq state_arg
 #define SLOT struct live_task *t state_arg
+#define GROUP struct live_group *g state_arg
+#define ALL_GROUPS (LIVE_GROUP_DEPTHS * LIVE_GROUPS)
 
 /* update_rq_clock. DEVIATION: interrupts are not taken off. */
 global_func u32 update_clock(RQ, u64 now)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Weights of cgroups (cpu.weight), for policies in which the tasks of all groups compete in one queue (flat-pick): a task's fg_tg
+ * Cgroups and their weights (cpu.weight), for policies in which the tasks of all groups compete in one queue (flat-pick): a task's fg_tg
  * follows its cgroup. The kernel tells the scheduler of no cgroup that it makes or removes; each wakeup looks at the one that the task is in.
  * So a group is known here as long as it has tasks, groups within it, or load that they left.
  *
@@ -39,8 +39,6 @@ struct bpf_spin_lock groups_lock SEC(".data.groups_lock");
 
 /* A number that no cgroup has. */
 #define NO_CGROUP (~0ull)
-#define GROUP struct live_group *g state_arg
-#define ALL_GROUPS (LIVE_GROUP_DEPTHS * LIVE_GROUPS)
 
 /* A user of g is gone. */
 global_func u32 drop_group(GROUP)
@@ -76,7 +74,9 @@ static inline void make_group(struct live_group *g, const struct live_cgroup *ma
 	tg->shares = made->shares;
 	tg->load_avg = 0;
 	tg->runnable_avg = 0;
+	__builtin_memset(&tg->bandwidth, 0, sizeof(tg->bandwidth));
 	fg_tg_init(h->sys, tg);
+	join_throttled(tg, nr_cpus);
 }
 
 /*
@@ -131,6 +131,19 @@ global_func u32 hold_group(struct live_cpu *c state_arg, const struct live_cgrou
 	return 0;
 }
 
+/* The quota of a cgroup of the kernel: 0 if it has none. */
+static inline void read_quota(struct live_cgroup *to, struct task_group *tg)
+{
+	to->quota = 0;
+	to->period = 0;
+	to->burst = 0;
+	if (!HAS_MEMBER(tg->cfs_bandwidth) || tg->cfs_bandwidth.quota == NO_QUOTA)
+		return;
+	to->quota = tg->cfs_bandwidth.quota;
+	to->period = (u64)tg->cfs_bandwidth.period;
+	to->burst = tg->cfs_bandwidth.burst;
+}
+
 /*
  * The cgroups that p is in, from the innermost on, into the chain of a CPU; of more than it has room for the outer ones. Their number is
  * in memory, for the verifier would follow each that it could be.
@@ -150,6 +163,7 @@ static inline void read_cgroups(struct live_cpu *c, struct task_struct *p)
 		at->key = tg->css.serial_nr;
 		at->shares = HAS_MEMBER(tg->shares) ? tg->shares : NICE_0_SHARES;
 		at->idle = HAS_MEMBER(tg->idle) ? (u32)tg->idle : 0;
+		read_quota(at, tg);
 		tg = tg->parent;
 		KERNEL_POINTER(tg);
 	}
@@ -173,6 +187,7 @@ global_func u32 hold_innermost(struct live_cpu *c state_arg)
 		if (inner)
 			drop_group(inner);
 		g->tg->shares = at->shares;
+		follow_quota(g->tg, at->quota, at->period, at->burst);
 		inner = g;
 	}
 	c->held = inner;
@@ -195,21 +210,23 @@ global_func u32 change_group(SLOT, GROUP, u64 now)
 	return 0;
 }
 
-/* The weights of the cgroups that p is in, at least one, as they are now. */
-static inline void follow_weights(struct live_task *t, struct task_struct *p)
+/* The weights and quotas of the cgroups that p is in, at least one, as they are now. */
+static inline void follow_cgroups(struct live_task *t, struct task_struct *p)
 {
+	struct live_cgroup *now = &head()->cpus[bpf_get_smp_processor_id()].cgroups[0];
 	struct task_group *at = p->sched_task_group;
 	struct fg_tg *tg = t->fg.tg;
 
-	if (!HAS_MEMBER(at->shares))
-		return;
 	KERNEL_POINTER(at);
 	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && i < t->beneath && at; i++) {
 		at = at->parent;
 		KERNEL_POINTER(at);
 	}
 	for (u32 i = 0; can_loop(i, LIVE_GROUP_DEPTHS) && tg && at; i++) {
-		tg->shares = at->shares;
+		if (HAS_MEMBER(at->shares))
+			tg->shares = at->shares;
+		read_quota(now, at);
+		follow_quota(tg, now->quota, now->period, now->burst);
 		tg = tg->parent;
 		at = at->parent;
 		KERNEL_POINTER(at);
@@ -228,7 +245,7 @@ static noinline void join_cgroup(struct live_task *t, struct task_struct *p)
 		return;
 	if (t->cgroup == key) {
 		if (key)
-			follow_weights(t, p);
+			follow_cgroups(t, p);
 		return;
 	}
 	c = &h->cpus[cpu];

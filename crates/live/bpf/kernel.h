@@ -37,6 +37,12 @@ struct cgroup_subsys_state {
 	u64 serial_nr;
 };
 
+struct cfs_bandwidth {
+	long long period;
+	u64 quota;
+	u64 burst;
+};
+
 struct task_group {
 	struct cgroup_subsys_state css;
 	struct task_group *parent;
@@ -44,6 +50,7 @@ struct task_group {
 	int idle;
 	struct autogroup *autogroup;
 	struct uclamp_se uclamp[2];
+	struct cfs_bandwidth cfs_bandwidth;
 };
 
 struct task_struct {
@@ -133,12 +140,21 @@ struct sched_ext_ops {
 #define DEFAULT_PRIO 120
 #define MAX_RT_PRIO 100
 #define TS_FLAG_STOPPED 2
+#define NO_QUOTA (~0ull)
+#define ENOENT 2
+#define EBUSY 16
+#define CLOCK_MONOTONIC 1
 
 struct bpf_spin_lock {
 	u32 val;
 };
 
+struct bpf_timer {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+
 /* Helpers, by their numbers. */
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static unsigned long long (*bpf_ktime_get_ns)(void) = (void *)5;
 static unsigned int (*bpf_get_prandom_u32)(void) = (void *)7;
 static unsigned int (*bpf_get_smp_processor_id)(void) = (void *)8;
@@ -149,6 +165,10 @@ static long (*bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static void *(*bpf_ringbuf_reserve)(void *ringbuf, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*bpf_this_cpu_ptr)(const void *per_cpu) = (void *)154;
+static long (*bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
+static long (*bpf_timer_set_callback)(struct bpf_timer *timer, void *callback) = (void *)170;
+static long (*bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
+static long (*bpf_timer_cancel)(struct bpf_timer *timer) = (void *)172;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *p, void *value, u64 flags) = (void *)156;
 
@@ -188,6 +208,8 @@ WEAK_KFUNC _Bool scx_bpf_dispatch_vtime_from_dsq(struct bpf_iter_scx_dsq *it__it
 						 u64 enq_flags);
 WEAK_KFUNC _Bool scx_bpf_dsq_move_vtime(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
 					u64 enq_flags);
+WEAK_KFUNC void scx_bpf_dispatch_from_dsq_set_vtime(struct bpf_iter_scx_dsq *it__iter, u64 vtime);
+WEAK_KFUNC void scx_bpf_dsq_move_set_vtime(struct bpf_iter_scx_dsq *it__iter, u64 vtime);
 WEAK_KFUNC _Bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id, u64 enq_flags);
 
 /* Whether this kernel has it: known when the object is loaded. */

@@ -102,12 +102,12 @@ static inline u64 order_key(const struct fg_sys *sys, const struct fg_task *p)
 	return is_eevdf(sys) ? p->deadline : p->vruntime;
 }
 
-static inline void insert(struct task_struct *p, u32 cpu, u64 key, u64 enq_flags)
+static inline void insert(struct task_struct *p, u64 dsq, u64 key, u64 enq_flags)
 {
 	if (KSYM_EXISTS(scx_bpf_dsq_insert_vtime))
-		scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, key, enq_flags);
+		scx_bpf_dsq_insert_vtime(p, dsq, SCX_SLICE_INF, key, enq_flags);
 	else
-		scx_bpf_dispatch_vtime(p, cpu, SCX_SLICE_INF, key, enq_flags);
+		scx_bpf_dispatch_vtime(p, dsq, SCX_SLICE_INF, key, enq_flags);
 }
 
 /* Of this CPU, ahead of all queues: for a task of which the policy knows nothing. */
@@ -132,6 +132,16 @@ static inline u32 move_to_queue(struct bpf_iter_scx_dsq *it, struct task_struct 
 	if (KSYM_EXISTS(scx_bpf_dsq_move_vtime))
 		return scx_bpf_dsq_move_vtime(it, p, cpu, 0);
 	return scx_bpf_dispatch_vtime_from_dsq(it, p, cpu, 0);
+}
+
+/* The same with this key. */
+static inline u32 move_with_key(struct bpf_iter_scx_dsq *it, struct task_struct *p, u32 cpu, u64 key)
+{
+	if (KSYM_EXISTS(scx_bpf_dsq_move_set_vtime))
+		scx_bpf_dsq_move_set_vtime(it, key);
+	else
+		scx_bpf_dispatch_from_dsq_set_vtime(it, key);
+	return move_to_queue(it, p, cpu);
 }
 
 #define for_each_queued(p, cpu, it)                                                                                    \
@@ -200,6 +210,7 @@ static inline struct fg_task *leftmost(struct fg_cpu *rq)
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
 
+#include "quota.c"
 #include "cgroup.c"
 #include "attributes.c"
 #include "cpu.c"
@@ -373,6 +384,7 @@ OP(select_cpu) int live_select_cpu(unsigned long long *ctx)
 /* A t that is runnable joins the queue of the CPU that it is on now: clock up to date. wakes: FG_ENQUEUE_*. */
 static inline __attribute__((always_inline)) void join(struct fg_cpu *rq, struct live_task *t, u32 wakes, u64 now)
 {
+	t->fg.flags &= ~(u32)FG_TASK_THROTTLED;
 	if (t->fg.flags & FG_TASK_NEW) {
 		/* The kernel places a task that may use one CPU only by itself. */
 		if (!(t->flags & LIVE_FORKED))
@@ -465,6 +477,10 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 	t->queued = bpf_ktime_get_ns();
 	c = &head()->cpus[(u32)cpu];
 	rq = cpu_rq(head()->sys, (u32)cpu);
+	if ((t->fg.flags & FG_TASK_THROTTLED) && is_throttled(rq, t)) {
+		insert(p, APART(cpu), 0, ctx[1]);
+		return 0;
+	}
 	if (!t->fg.on_rq) {
 		u64 now = bpf_ktime_get_ns();
 
@@ -585,6 +601,13 @@ OP(dispatch) int live_dispatch(unsigned long long *ctx)
 	c = &head()->cpus[cpu];
 	update_clock(rq, now);
 	charge(rq, leftmost(rq));
+	if (c->refilled) {
+		c->refilled = 0;
+		share_out(c, rq);
+		come_back(c, rq);
+	}
+	if (prev)
+		leave_throttled(c, rq, prev);
 	balance_before_pick(c, rq, now);
 	if (choose(c, rq, prev))
 		return 0;
@@ -620,6 +643,8 @@ OP(running) int live_running(unsigned long long *ctx)
 	if (!t->fg.on_rq)
 		join(rq, t, 0, now);
 	set_next_entity(rq, t);
+	if (t->fg.flags & FG_TASK_THROTTLE_WORK)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	c->switches++;
 	if (t->woken && now > t->woken) {
 		c->waits++;
@@ -641,11 +666,13 @@ OP(stopping) int live_stopping(unsigned long long *ctx)
 	struct fg_cpu *rq;
 
 	USES_ARENA;
-	if (!t)
+	/* Of one whose group is throttled all this was done when it left. */
+	if (!t || (t->fg.flags & FG_TASK_THROTTLED))
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)scx_bpf_task_cpu(p));
 	update_clock(rq, bpf_ktime_get_ns());
 	charge(rq, leftmost(rq));
+	ask_timer(t);
 	/* Who goes to sleep is dequeued first, as the current task: quiescent follows. */
 	if (ctx[1])
 		put_prev_entity(rq, t);
@@ -689,7 +716,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 
 	USES_ARENA;
 	if (t && t->fg.tg && t->cgroup == cgroup_key(p))
-		follow_weights(t, p);
+		follow_cgroups(t, p);
 	update_clock(rq, now);
 	left = leftmost(rq);
 	rule = charge(rq, left);
@@ -707,7 +734,9 @@ OP(tick) int live_tick(unsigned long long *ctx)
 		head()->own_disable = disabled;
 	if (balance_due(c, rq, now))
 		c->rebalance = 1;
-	if (rule || c->rebalance || c->incoming || rq->active_balance)
+	if (t)
+		ask_timer(t);
+	if (rule || c->rebalance || c->incoming || rq->active_balance || (t && t->fg.flags & FG_TASK_THROTTLE_WORK))
 		p->scx.slice = 0;
 	watch_queues(now);
 	return 0;
@@ -779,7 +808,7 @@ SLEEPABLE_OP(init) int live_init(unsigned long long *ctx)
 		if (error)
 			return error;
 	}
-	return 0;
+	return init_quotas(nr);
 }
 
 OP(exit) int live_exit(unsigned long long *ctx)
@@ -787,6 +816,7 @@ OP(exit) int live_exit(unsigned long long *ctx)
 	struct scx_exit_info *info = (struct scx_exit_info *)ctx[0];
 	u64 *kind;
 
+	stop_timer();
 	bpf_probe_read_kernel_str(ended.reason, sizeof(ended.reason), info->reason);
 	bpf_probe_read_kernel_str(ended.message, sizeof(ended.message), info->msg);
 	bpf_probe_read_kernel_str(ended.dump, sizeof(ended.dump), info->dump);

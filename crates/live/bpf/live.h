@@ -60,6 +60,9 @@ struct live_task {
 struct live_cgroup {
 	u64 key; /* a number that no other cgroup has */
 	u64 shares; /* as in fg_tg */
+	u64 quota; /* cpu.max, as in fg_bandwidth */
+	u64 period;
+	u64 burst;
 	u32 idle; /* cpu.idle */
 	u32 pad;
 };
@@ -192,7 +195,9 @@ struct live_cpu {
 	u32 rebalance; /* a domain is due: the next dispatch walks over them */
 	u32 kicked; /* FG_NOHZ_*_KICK: the next dispatch makes a round */
 	u32 incoming; /* tasks were moved into its queue: written by others, too */
+	u32 refilled; /* a group that is throttled here has something in its pool again: by others, too */
 	u32 pick_rule; /* and why: enum fg_pick_rule_id */
+	u64 looked; /* groups of which it has looked whether they go on */
 	struct live_pass pass; /* of the attempt in balance, for recorders */
 	struct live_cgroup cgroups[LIVE_GROUP_DEPTHS]; /* those of the task whose group it looks for, */
 	u64 nr_cgroups; /* how many it is in, */
@@ -226,6 +231,7 @@ struct live_cpu {
 	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had an RT task */
 	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */
 	u64 unknown; /* calls for tasks that are not known here */
+	u64 throttled; /* tasks that left because the quota of a cgroup was used up */
 	u64 ungrouped; /* tasks that came into a cgroup for which there was no group */
 	u64 waited; /* ns, sum over wakeups until the task runs, */
 	u64 waits; /* and how many */
@@ -256,6 +262,9 @@ struct live_head {
 	u32 nr_groups; /* of them that are one now */
 	u32 summed; /* depths whose loads have been summed so far */
 	u64 next_watch; /* ns: when the watchdog looks again */
+	u64 timer_at; /* ns: when the timer of quotas expires, 0: it is not set, */
+	u64 next_refill; /* while it is on: when it is to expire next, */
+	u64 refilled; /* and the groups that it has looked at */
 };
 
 #endif

@@ -5,6 +5,7 @@
 //! | `bpf/live.bpf.c` | the programs in the kernel: the sequences around the policy, as the kernel calls for them |
 //! | `bpf/attributes.c` | what the kernel says of a task |
 //! | `bpf/cgroup.c` | cgroups and their weights |
+//! | `bpf/quota.c` | quotas of cgroups |
 //! | `bpf/record.c` | what recorders are told |
 //! | `bpf/kernel.h` | what they need of the kernel, found by name |
 //! | `bpf/live.h` | the arena's layout |

@@ -114,6 +114,8 @@ pub struct Status {
     pub unknown: u64,
     /// Tasks that were refused because all slots were taken.
     pub refused: u64,
+    /// How often a task left the queues because the quota of a cgroup was used up.
+    pub throttled: u64,
     /// Tasks that came into a cgroup for which there was no room: they count as in one around it.
     pub ungrouped: u64,
     /// How often a task had waited for 5 s in the queue of a CPU, which got another look at it.
@@ -486,6 +488,7 @@ fn status(arena: &Arena) -> Status {
         let tickless = one("ticked").checked_sub(1).map_or(0, |ticked| now().saturating_sub(ticked));
         all.longest_tickless_ns = all.longest_tickless_ns.max(one("longest_tickless")).max(tickless);
         all.unknown += one("unknown");
+        all.throttled += one("throttled");
         all.ungrouped += one("ungrouped");
         all.late += one("late");
         add(&mut all.idled_early, arena.cpu(cpu, "idled_early"));

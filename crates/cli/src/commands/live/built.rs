@@ -255,6 +255,9 @@ fn report(status: &Counters) -> String {
     text += &format!("{asked:>10}  rounds for CPUs without tick asked for, {made} made\n");
     let [ticks, due] = status.idle_ticks;
     text += &format!("{ticks:>10}  ticks of idle CPUs, {due} of them found a domain due\n");
+    if status.throttled > 0 {
+        text += &format!("{:>10}  times a task waited for the next period of its cgroup's quota\n", status.throttled);
+    }
     if status.late > 0 {
         text += &format!(
             "\n{} times a task had waited for more than 5 s in a queue, and its CPU got another look\n",
