@@ -41,7 +41,7 @@ script() {
 		local dir=/sys/fs/cgroup/$1 level
 		for level in 1 2 3 4 5; do mkdir $dir; echo +cpu >$dir/cgroup.subtree_control; dir=$dir/in; done
 		mkdir $dir
-		echo 1000 10000 >${dir%/in}/cpu.max
+		echo 1000 10000 >/sys/fs/cgroup/$1/in/in/cpu.max
 		sh -c "echo \$\$ >$dir/cgroup.procs; usleep 1000; sh -c 'usleep 1000'; true"
 		for level in 1 2 3 4 5 6; do rmdir $dir || echo "FAIL: $dir stays"; dir=${dir%/in}; done
 	}

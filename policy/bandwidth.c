@@ -201,7 +201,8 @@ static void start_clocks(const struct fg_sys *sys, const struct fg_cpu *rq, cons
 	for (u32 i = 0; can_loop(i, FG_MAX_TGS) && i < sys->nr_tgs; i++) {
 		struct fg_tg_cpu *in = &sys->tgs[i].cpus[(u32)rq->id];
 
-		if (is_within(in->group, g) && !--in->throttle_count)
+		/* None where a group is just being made within it (crates/live). */
+		if (is_within(in->group, g) && in->throttle_count && !--in->throttle_count)
 			start_queue_clock(rq, in);
 	}
 }

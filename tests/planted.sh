@@ -87,13 +87,13 @@ do_nothing() {
 	esac
 }
 
-# What changes runs without an effect. A dice that is thrown otherwise is as even as before.
+# What changes runs of Debian's 6.12.117 without an effect. A dice that is thrown otherwise is as even as before.
 slight=(slice-longer slice-shorter hot-longer place-later deadline-later renewed-later charge-more lag-wider cost-more dice-inverted dice-mixed
 	dice-high)
 change_slightly() {
 	case $1 in
-	slice-longer) edit $fair '/sysctl_sched_base_slice\t/s/= [0-9]*ULL/= 700001ULL/' ;;
-	slice-shorter) edit $fair '/sysctl_sched_base_slice\t/s/= [0-9]*ULL/= 699999ULL/' ;;
+	slice-longer) edit $fair '/sysctl_sched_base_slice\t/s/= \(700000\|699999\)ULL/= 700001ULL/' ;;
+	slice-shorter) edit $fair '/sysctl_sched_base_slice\t/s/= 70000[01]ULL/= 699999ULL/' ;;
 	hot-longer) edit $fair '/sysctl_sched_migration_cost\t/s/500000UL/500001UL/' ;;
 	place-later) edit $fair 's/se->vruntime = vruntime - lag;/se->vruntime = vruntime - lag + 1;/' ;;
 	deadline-later) edit $fair 's/se->deadline = se->vruntime + vslice;/se->deadline = se->vruntime + vslice + 1;/' ;;

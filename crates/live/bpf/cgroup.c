@@ -76,7 +76,7 @@ static inline void make_group(struct live_group *g, const struct live_cgroup *ma
 	tg->runnable_avg = 0;
 	__builtin_memset(&tg->bandwidth, 0, sizeof(tg->bandwidth));
 	fg_tg_init(h->sys, tg);
-	join_throttled(tg, nr_cpus);
+	join_throttled(h->sys, tg);
 }
 
 /*
@@ -187,7 +187,7 @@ global_func u32 hold_innermost(struct live_cpu *c state_arg)
 		if (inner)
 			drop_group(inner);
 		g->tg->shares = at->shares;
-		follow_quota(g->tg, at->quota, at->period, at->burst);
+		follow_quota(g, at);
 		inner = g;
 	}
 	c->held = inner;
@@ -215,19 +215,19 @@ static inline void follow_cgroups(struct live_task *t, struct task_struct *p)
 {
 	struct live_cgroup *now = &head()->cpus[bpf_get_smp_processor_id()].cgroups[0];
 	struct task_group *at = p->sched_task_group;
-	struct fg_tg *tg = t->fg.tg;
+	struct live_group *g = t->group;
 
 	KERNEL_POINTER(at);
 	for (u32 i = 0; can_loop(i, FG_MAX_TG_DEPTH) && i < t->beneath && at; i++) {
 		at = at->parent;
 		KERNEL_POINTER(at);
 	}
-	for (u32 i = 0; can_loop(i, LIVE_GROUP_DEPTHS) && tg && at; i++) {
+	for (u32 i = 0; can_loop(i, LIVE_GROUP_DEPTHS) && g && at; i++) {
 		if (HAS_MEMBER(at->shares))
-			tg->shares = at->shares;
+			g->tg->shares = at->shares;
 		read_quota(now, at);
-		follow_quota(tg, now->quota, now->period, now->burst);
-		tg = tg->parent;
+		follow_quota(g, now);
+		g = g->around;
 		at = at->parent;
 		KERNEL_POINTER(at);
 	}

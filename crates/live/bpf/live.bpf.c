@@ -14,7 +14,7 @@
  *	update_idle							fg_enter_idle, ...
  *	(an idle CPU's tick)	balance due?			fg_rebalance_due
  *
- * Each CPU has a queue of its own (a DSQ, its id is the CPU's number), in the order that the policy's caller keeps: by
+ * Each CPU has a queue of its own (a DSQ, its id is the CPU's number; quota.c has a second one), in the order that the policy's caller keeps: by
  * vruntime with CFS, by deadline with EEVDF. A slice never ends by itself: the tick and wakeups set it to 0 when the
  * policy says so.
  *
@@ -477,7 +477,8 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 	t->queued = bpf_ktime_get_ns();
 	c = &head()->cpus[(u32)cpu];
 	rq = cpu_rq(head()->sys, (u32)cpu);
-	if ((t->fg.flags & FG_TASK_THROTTLED) && is_throttled(rq, t)) {
+	/* One that was moved while it waited apart joins the new CPU first. */
+	if ((t->fg.flags & FG_TASK_THROTTLED) && t->fg.cpu == cpu && is_throttled(rq, t)) {
 		insert(p, APART(cpu), 0, ctx[1]);
 		return 0;
 	}
@@ -588,7 +589,7 @@ static noinline u32 choose(struct live_cpu *c, struct fg_cpu *rq, struct task_st
 
 OP(dispatch) int live_dispatch(unsigned long long *ctx)
 {
-	u32 cpu = (u32)ctx[0];
+	u32 cpu = (u32)ctx[0], changed = 0;
 	struct task_struct *prev = TASK(ctx[1]);
 	u64 now = bpf_ktime_get_ns();
 	struct live_cpu *c;
@@ -605,9 +606,10 @@ OP(dispatch) int live_dispatch(unsigned long long *ctx)
 		c->refilled = 0;
 		share_out(c, rq);
 		come_back(c, rq);
+		changed = 1;
 	}
-	if (prev)
-		leave_throttled(c, rq, prev);
+	if ((prev && leave_throttled(c, rq, prev)) || changed)
+		tell_utilization(rq, 0);
 	balance_before_pick(c, rq, now);
 	if (choose(c, rq, prev))
 		return 0;
@@ -695,6 +697,7 @@ OP(quiescent) int live_quiescent(unsigned long long *ctx)
 	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
 	update_clock(rq, bpf_ktime_get_ns());
 	dequeue_entity(rq, t, flags);
+	ask_timer(t);
 	update_min_vruntime(rq, leftmost(rq));
 	if (t->flags & LIVE_STOPPED) {
 		put_prev_entity(rq, t);
@@ -736,7 +739,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 		c->rebalance = 1;
 	if (t)
 		ask_timer(t);
-	if (rule || c->rebalance || c->incoming || rq->active_balance || (t && t->fg.flags & FG_TASK_THROTTLE_WORK))
+	if (rule || c->rebalance || c->incoming || c->refilled || rq->active_balance || (t && t->fg.flags & FG_TASK_THROTTLE_WORK))
 		p->scx.slice = 0;
 	watch_queues(now);
 	return 0;
@@ -771,6 +774,8 @@ OP(update_idle) int live_update_idle(unsigned long long *ctx)
 		return 0;
 	}
 	enter_idle(rq);
+	if (c->refilled)
+		scx_bpf_kick_cpu((s32)ctx[0], 0);
 	c->ticked = 0;
 	c->idle_tick = LIVE_TICK_KEPT;
 	c->tick_stopped = 0;

@@ -74,6 +74,8 @@ struct live_group {
 	struct fg_tg *tg; /* always the same */
 	u32 users; /* tasks, and groups one level within it */
 	u32 is_ready; /* 0: a CPU is just making it */
+	u64 first_seq; /* of the CPU on which it was throttled first, 0: none, */
+	u64 first_cpu; /* and that CPU */
 };
 
 /*
@@ -264,7 +266,7 @@ struct live_head {
 	u64 next_watch; /* ns: when the watchdog looks again */
 	u64 timer_at; /* ns: when the timer of quotas expires, 0: it is not set, */
 	u64 next_refill; /* while it is on: when it is to expire next, */
-	u64 refilled; /* and the groups that it has looked at */
+	u64 looked; /* and the groups that it has looked at */
 };
 
 #endif

@@ -11,8 +11,7 @@
  * DEVIATION: a marked task leaves at its next switch, tick or dispatch, the kernel's on its return to user mode. So it may hold a lock of
  * the kernel meanwhile, as with throttle=group.
  *
- * DEVIATION: a CPU shares out what it needs itself when it is kicked, not in the order in which queues were throttled. Pools have no lock:
- * what two CPUs take at the same time may be counted once, until the next period.
+ * DEVIATION: pools have no lock. What two CPUs take at the same time may be counted once, until the next period.
  *
  * DEVIATION: a change of cpu.max is seen by the next tick or wakeup of a task of the group; while all are throttled, at the next period.
  */
@@ -32,17 +31,25 @@ struct {
 	struct quota_timer *value;
 } quota_timers VISIBLE SEC(".maps");
 
-/* Sets the timer, unless it expires earlier anyway. */
+/* Sets the timer, unless it expires earlier anyway. 0: it could not be set. */
 static noinline u32 set_timer(u64 at, u64 now)
 {
 	u32 key = 0;
 	struct quota_timer *timer = bpf_map_lookup_elem(&quota_timers, &key);
 	struct live_head *h = head();
 
-	if (!timer || (h->timer_at && h->timer_at <= at))
+	if (!timer)
 		return 0;
+	if (h->timer_at && h->timer_at <= at) {
+		if (h->timer_at > now)
+			return 1;
+		/* It is about to expire, or is lost. */
+		at = now;
+	}
 	h->timer_at = at;
-	bpf_timer_start(&timer->timer, at > now ? at - now : 1, 0);
+	if (!bpf_timer_start(&timer->timer, at > now ? at - now : 1, 0))
+		return 1;
+	h->timer_at = 0;
 	return 0;
 }
 
@@ -59,53 +66,71 @@ static inline u32 is_throttled(const struct fg_cpu *rq, const struct live_task *
 	return 0;
 }
 
-/* The CPUs on which tg is throttled look for what they may have of its pool. */
-global_func u32 kick_throttled(struct fg_tg *tg state_arg)
+/* The CPU on which g was throttled first looks for what it may have of the pool, and then lets the next one look. */
+global_func u32 kick_throttled(GROUP)
 {
 	struct live_head *h = head();
+	struct fg_tg *tg = g->tg;
 	u32 nr_cpus = h->sys->nr_cpus;
 
+	/* In memory, or the verifier would follow each turn. */
+	g->first_seq = 0;
 	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr_cpus; cpu++) {
-		if (!tg->cpus[cpu].throttled)
+		u64 seq = tg->cpus[cpu].throttled_seq;
+
+		if (!seq || (g->first_seq && g->first_seq < seq))
 			continue;
-		h->cpus[cpu].refilled = 1;
-		scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
+		g->first_seq = seq;
+		g->first_cpu = cpu;
 	}
+	if (!g->first_seq)
+		return 0;
+	h->cpus[g->first_cpu].refilled = 1;
+	scx_bpf_kick_cpu((s32)g->first_cpu, SCX_KICK_PREEMPT);
 	return 0;
 }
 
-/* tg has this quota from now on, 0: none. */
-global_func u32 set_quota(struct fg_tg *tg state_arg, u64 quota, u64 period, u64 burst)
+/* g has this quota from now on, 0: none. */
+global_func u32 set_quota(GROUP, u64 quota, u64 period, u64 burst)
 {
 	const struct fg_sys *sys = head()->sys;
-	struct fg_bandwidth *b = &tg->bandwidth;
+	struct fg_bandwidth *b = &g->tg->bandwidth;
 
-	if (feat(sys, FG_THROTTLE) != FG_THROTTLE_EARLY || !period)
+	if (feat(sys, FG_THROTTLE) != FG_THROTTLE_EARLY || (quota && !period))
 		return 0;
 	b->quota = quota;
 	b->period = period;
 	b->burst = burst;
-	fg_tg_start_bandwidth(sys, tg, bpf_ktime_get_ns());
-	kick_throttled(tg);
+	if (!quota) {
+		b->period_active = 0;
+		b->slack_active = 0;
+	}
+	fg_tg_start_bandwidth(sys, g->tg, bpf_ktime_get_ns());
+	kick_throttled(g);
 	return 0;
 }
 
-/* The same if it had another one. */
-static inline void follow_quota(struct fg_tg *tg, u64 quota, u64 period, u64 burst)
+/* g gets the quota that its cgroup has now, if that is another one. */
+static inline void follow_quota(struct live_group *g, const struct live_cgroup *now)
 {
-	const struct fg_bandwidth *b = &tg->bandwidth;
+	const struct fg_bandwidth *b = &g->tg->bandwidth;
 
-	if (quota != b->quota || (quota && (period != b->period || burst != b->burst)))
-		set_quota(tg, quota, period, burst);
+	if (now->quota != b->quota || (now->quota && (now->period != b->period || now->burst != b->burst)))
+		set_quota(g, now->quota, now->period, now->burst);
 }
 
-/* Of a group that was just made: time stands in it where it does around it. */
-static inline void join_throttled(struct fg_tg *tg, u32 nr_cpus)
+/* sync_throttle of a group that was just made: where the group around it is throttled it is, too, and its signals stand. */
+static inline void join_throttled(const struct fg_sys *sys, struct fg_tg *tg)
 {
 	struct fg_tg *around = tg->parent;
 
-	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && around && cpu < nr_cpus; cpu++)
-		tg->cpus[cpu].throttle_count = around->cpus[cpu].throttle_count;
+	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && around && cpu < sys->nr_cpus; cpu++) {
+		struct fg_tg_cpu *g = &tg->cpus[cpu];
+
+		g->throttle_count = around->cpus[cpu].throttle_count;
+		g->pelt_clock_throttled = g->throttle_count != 0;
+		g->throttled_clock_pelt = rq_clock_pelt(cpu_rq(sys, cpu));
+	}
 }
 
 /* The timer is set if a group that t is in has asked for it. */
@@ -117,8 +142,9 @@ static inline void ask_timer(struct live_task *t)
 		struct fg_bandwidth *b = &tg->bandwidth;
 
 		if (b->asked) {
-			b->asked = 0;
-			set_timer(b->slack_active && b->slack_expires < b->expires ? b->slack_expires : b->expires, bpf_ktime_get_ns());
+			u64 first = b->slack_active && b->slack_expires < b->expires ? b->slack_expires : b->expires;
+
+			b->asked = !set_timer(first, bpf_ktime_get_ns());
 		}
 		tg = tg->parent;
 	}
@@ -142,7 +168,7 @@ global_func u32 refill(GROUP, u64 now)
 	if (b->slack_active && now >= b->slack_expires)
 		is_due |= fg_slack_due(b, now);
 	if (is_due)
-		kick_throttled(g->tg);
+		kick_throttled(g);
 	if (b->period_active && b->expires < h->next_refill)
 		h->next_refill = b->expires;
 	if (b->slack_active && b->slack_expires < h->next_refill)
@@ -163,8 +189,8 @@ static int quota_timer_expired(void *map, u32 *key, struct quota_timer *timer)
 	h->timer_at = 0;
 	h->next_refill = NEVER;
 	/* Counted in memory, or the verifier would follow each turn. */
-	for (h->refilled = 0; can_loop(h->refilled, ALL_GROUPS) && h->refilled < ALL_GROUPS; h->refilled++) {
-		struct live_group *g = &h->groups[h->refilled];
+	for (h->looked = 0; can_loop(h->looked, ALL_GROUPS) && h->looked < ALL_GROUPS; h->looked++) {
+		struct live_group *g = &h->groups[h->looked];
 
 		if (g->key && g->is_ready && g->tg->bandwidth.quota)
 			refill(g, now);
@@ -209,12 +235,15 @@ static inline void stop_timer(void)
 		bpf_timer_cancel(&timer->timer);
 }
 
-/* The current task p leaves the queue of rq, clock up to date and charged, if its group is throttled. */
+/*
+ * The current task p leaves the queue of rq, clock up to date and charged, if it is marked and its group is throttled; 1: it has. Kernel threads
+ * never return to user mode. One whose migration is disabled would be put on the CPU at once again (ext.c): it keeps the mark.
+ */
 static inline u32 leave_throttled(struct live_cpu *c, struct fg_cpu *rq, struct task_struct *p)
 {
 	struct live_task *t = (struct live_task *)rq->curr;
 
-	if (!t || !(t->fg.flags & FG_TASK_THROTTLE_WORK))
+	if (!t || !(t->fg.flags & FG_TASK_THROTTLE_WORK) || !may_migrate(p))
 		return 0;
 	t->fg.flags &= ~(u32)FG_TASK_THROTTLE_WORK;
 	if (!t->fg.on_rq || (p->flags & (PF_KTHREAD | PF_EXITING)) || !is_throttled(rq, t))
@@ -223,16 +252,21 @@ static inline u32 leave_throttled(struct live_cpu *c, struct fg_cpu *rq, struct 
 	update_min_vruntime(rq, leftmost(rq));
 	put_prev_entity(rq, t);
 	t->fg.flags |= FG_TASK_THROTTLED;
+	ask_timer(t);
 	p->scx.slice = 0;
 	c->throttled++;
 	return 1;
 }
 
-/* tg, which is throttled on rq, takes what it may of its pool, and goes on if that is enough. */
-global_func u32 unthrottle(struct fg_tg *tg state_arg, RQ)
+/* g, which is throttled on rq, takes what it may of its pool, and goes on if that is enough. */
+global_func u32 unthrottle(GROUP, RQ)
 {
+	struct fg_tg *tg = g->tg;
+
 	if (fg_tg_hand_out(rq, tg))
 		fg_tg_unthrottle(head()->sys, rq, tg);
+	if (tg->bandwidth.runtime || !tg->bandwidth.quota)
+		kick_throttled(g);
 	return 0;
 }
 
@@ -245,7 +279,7 @@ static inline void share_out(struct live_cpu *c, struct fg_cpu *rq)
 		struct live_group *g = &h->groups[c->looked];
 
 		if (g->key && g->is_ready && g->tg->cpus[(u32)rq->id].throttled)
-			unthrottle(g->tg, rq);
+			unthrottle(g, rq);
 	}
 }
 
@@ -288,11 +322,11 @@ static noinline void move_back(u32 cpu, u64 address, u64 key)
 /* Tasks whose groups go on come back into the queue of rq, clock up to date and its current task charged. */
 static inline void come_back(struct live_cpu *c, struct fg_cpu *rq)
 {
-	for (u32 i = 0; can_loop(i, 1 << 10); i++) {
+	for (u32 i = 0; can_loop(i, 1 << 20); i++) {
 		struct live_task *t;
 
 		if (!find_returning(c, rq))
-			return;
+			break;
 		t = (struct live_task *)c->next;
 		t->fg.flags &= ~(u32)FG_TASK_THROTTLED;
 		enqueue_entity(rq, t, FG_ENQUEUE_WAKEUP);

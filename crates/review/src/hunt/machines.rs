@@ -7,7 +7,7 @@ use fairground_machine::testing::Shape;
 use fairground_machine::{CpuMask, IdleScope, Machine, Source};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// So often a made-up machine is drawn anew if [`Machine::check`] warns of one.
+/// So many draws of a made-up machine are tried until [`Machine::check`] does not warn of one.
 const DRAWS: u64 = 64;
 
 /// A machine that nobody has, drawn by its number, and the first of its draws of which `machine check` does not warn: packages, nodes,
@@ -33,8 +33,9 @@ fn drawn(number: u64, draw: u64) -> Machine {
     machine
 }
 
-/// Gives a machine powers, transitions of clocks and idle states, and clusters between the quartiles of the presets, and CPUs of less
-/// capacity less power. A cluster that is its last-level cache is no level of its own.
+/// Gives a machine power: of clocks, clusters and idle states, and the times in which clocks change. Each is drawn between the quartiles of the
+/// presets, relative to what `machine check` compares it with; CPUs of less capacity have less. A cluster that is its last-level cache is no
+/// level of its own.
 fn give_power(machine: &mut Machine, seed: u64) {
     let between = |what: &str, least: f64, most: f64| {
         let share = xxh3_64(format!("{seed} {what}").as_bytes()) as f64 / u64::MAX as f64;
