@@ -288,25 +288,33 @@ global_func u32 forget_group(GROUP)
 	return 0;
 }
 
+/* The load of g anew, from its parts on all CPUs. */
+global_func u32 sum_load(GROUP)
+{
+	u32 nr_cpus = head()->sys->nr_cpus;
+	u64 load = 0, runnable = 0;
+
+	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr_cpus; cpu++) {
+		load += g->tg->cpus[cpu].contribution;
+		runnable += g->tg->cpus[cpu].runnable_contribution;
+	}
+	g->tg->load_avg = load;
+	g->tg->runnable_avg = runnable;
+	return 0;
+}
+
 /* The loads of all groups of one depth anew, of another depth each time; those that are gone are forgotten. */
 static noinline void sum_groups(void)
 {
 	struct live_head *h = head();
-	u32 nr_cpus = h->sys->nr_cpus;
 	struct live_group *all = &h->groups[h->summed++ % LIVE_GROUP_DEPTHS * LIVE_GROUPS];
 
 	for (u32 i = 0; can_loop(i, LIVE_GROUPS) && i < LIVE_GROUPS; i++) {
 		struct live_group *g = &all[i];
-		u64 load = 0, runnable = 0;
 
 		if (!g->key || !g->is_ready)
 			continue;
-		for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr_cpus; cpu++) {
-			load += g->tg->cpus[cpu].contribution;
-			runnable += g->tg->cpus[cpu].runnable_contribution;
-		}
-		g->tg->load_avg = load;
-		g->tg->runnable_avg = runnable;
+		sum_load(g);
 		if (is_group_gone(g))
 			forget_group(g);
 	}
