@@ -225,7 +225,7 @@ static inline s32 init_quotas(u32 nr_cpus)
 	return 0;
 }
 
-/* When it ends. */
+/* When the scheduler ends: no callback meets the arena while the loader fills it anew. */
 static inline void stop_timer(void)
 {
 	u32 key = 0;
@@ -236,8 +236,9 @@ static inline void stop_timer(void)
 }
 
 /*
- * The current task p leaves the queue of rq, clock up to date and charged, if it is marked and its group is throttled; 1: it has. Kernel threads
- * never return to user mode. One whose migration is disabled would be put on the CPU at once again (ext.c): it keeps the mark.
+ * The current task p leaves the queue of rq, clock up to date and charged, if it is marked and its group is throttled; 1: it has.
+ * Kernel threads never return to user mode. One whose migration is disabled would be put on the CPU at once again (ext.c): it keeps
+ * the mark.
  */
 static inline u32 leave_throttled(struct live_cpu *c, struct fg_cpu *rq, struct task_struct *p)
 {
