@@ -1130,6 +1130,8 @@ void fg_enqueue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *
 void fg_dequeue_rt(const struct fg_sys *sys, struct fg_cpu *rq, struct fg_task *p);
 /* The rt signal: the RT class has (running = 1) or had the CPU until rq's clock. */
 void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, fg_bool running);
+/* The same of the deadline class. Simulations have no deadline tasks. */
+void fg_update_dl(const struct fg_sys *sys, struct fg_cpu *rq, fg_bool running);
 /* What the idle loop records of a CPU for the scheduler. */
 struct fg_idle_state {
 	s32 index;		/* -1: no state, the CPU is up */

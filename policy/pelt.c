@@ -464,6 +464,12 @@ void fg_update_rt(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
 	update_class_avg(&rq->rt, rq_clock_pelt(rq), running != 0);
 }
 
+void fg_update_dl(const struct fg_sys *sys, struct fg_cpu *rq, u32 running)
+{
+	(void)sys;
+	update_class_avg(&rq->dl, rq_clock_pelt(rq), running != 0);
+}
+
 /* Heat takes capacity whether or not a task runs, so its clock is never scaled. */
 static u32 update_thermal_avg(const struct fg_sys *sys, struct fg_cpu *rq)
 {

@@ -682,6 +682,13 @@ TEST(interrupts_heat_and_deadlines_in_the_passes)
 	/* deadline tasks take capacity, and count for a full signal, like RT ones */
 	rq->rt.util_avg = rq->irq.util_avg = rq->thermal.load_avg = 0;
 	CHECK_EQ(fg_scale_capacity(&sys, rq), 1024 - rq->dl.util_avg);
+	rq->clock_pelt += 32ull << 20;
+	fg_update_dl(&sys, rq, 1);
+	CHECK(rq->dl.util_avg >= 633 && rq->dl.util_avg <= 638);
+	rq->clock_pelt += 32ull << 20;
+	fg_update_dl(&sys, rq, 0);
+	CHECK(rq->dl.util_avg >= 315 && rq->dl.util_avg <= 319);
+	rq->clock_pelt -= 64ull << 20;
 	rq->rt.util_sum = 0;
 	rq->dl.util_sum = ((u64)PELT_MIN_DIVIDER << 10) - LOAD_AVG_MAX;
 	rq->lost_idle_time = 0;
