@@ -39,7 +39,7 @@ cross_build() {
 	llvm-strip-19 -o "$build/$1" "${CARGO_TARGET_DIR:-$tree/target}/$target/debug/fairground"
 }
 
-# commands RELEASE: for guest/commands.c
+# commands RELEASE [CLOCKS]: for guest/commands.c. CLOCKS: sysfs's folder of a cpufreq policy, whose clock is limited for a while.
 commands() {
 	local start="&/fairground live start --sched fair:v$1 --hz 250"
 	# Of the kernel: whether a scheduler runs, and how many it has started.
@@ -61,7 +61,12 @@ commands() {
 	write /sys/fs/cgroup/clamped/cgroup.procs 0
 	/fairground live record -o /clamped.txt -- /fairground play /one.json --rounds 1
 	write /sys/fs/cgroup/cgroup.procs 0
+	${2:+write $2/scaling_max_freq 1421000}
+	&deadline 3000 10000
+	/fairground play /one.json --rounds 1
 	/fairground live status
+	stop 9
+	${2:+write $2/scaling_max_freq 2362000}
 	write /sys/devices/system/cpu/cpu7/online 0
 	await $starts 2
 	write /sys/devices/system/cpu/cpu7/online 1
@@ -89,7 +94,7 @@ commands() {
 # all_ended NAME ENDS: of BUILD/live-NAME.log; all commands ended with 0, but for those that were killed, which ended by their signals.
 all_ended() {
 	local log=$build/live-$1.log ends
-	[ "$(grep -c '^= ' "$log")" = "$(grep -vc '^&' "$root/commands")" ] || fail "$1: not all commands ended"
+	[ "$(grep -c '^= ' "$log")" = "$(grep -c '^[^&]' "$root/commands")" ] || fail "$1: not all commands ended"
 	ends=$(grep '^= ' "$log" | grep -vx '= 0' | tr '\n' ' ')
 	[ "$ends" = "$2" ] || fail "$1: programs ended with $ends"
 	! grep -q 'kernel ended the scheduler' "$log" || fail "$1: the kernel ended the scheduler"
@@ -99,12 +104,15 @@ all_ended() {
 boot() {
 	local log=$build/live-$1.log placed
 	guest_boot "$1" "$build" live "" | tr -d '\r' >"$log" || fail "$1: the guest did not end"
-	all_ended "$1" "= -9 "
+	all_ended "$1" "= -9 = -9 "
 	grep -Eq 'rounds for CPUs without tick asked for, [1-9]' "$log" || fail "$1: no idle CPU balanced for the others"
 	# Without cpuidle the kernel stops the tick of an idle CPU when it has come once.
 	grep -Eq '[1-9][0-9]*  ticks of idle CPUs, [1-9]' "$log" || fail "$1: no tick of an idle CPU found a domain due"
 	placed=$(sed -n 's/^the command.s policy, asked again on the same state: \([0-9]*\) of \([0-9]*\) alike$/\1 \2/p' "$log" | head -n 1)
 	[ "${placed% *}" = "${placed#* }" ] && [ "${placed% *}" -gt 500 ] || fail "$1: $placed placements alike"
+	# A deadline task of 30 % of a CPU; its signal stays for a while where it was before.
+	awk '/^capacity of all CPUs/ { gsub(/[,;]/, ""); deadline = $16; interrupts = $18; exit } END { exit !(deadline > 200 && deadline < 600 && interrupts > 0) }' "$log" ||
+		fail "$1: $(grep -m 1 '^capacity of all' "$log"), with a deadline task of 307"
 	echo "$(cat "$build/release"), $1: ${placed% *} placements recorded, the command's policy decides alike; no stall; the fair class is in charge"
 }
 
@@ -187,9 +195,15 @@ check_512() {
 FAIRGROUND_LIVE_CPUS=512 cross_build fairground-512
 cross_build fairground
 check_512
-commands "$(cut -d- -f1 "$build/release")" | initramfs fairground "$here/workloads/one.json"
+release=$(cut -d- -f1 "$build/release")
+commands "$release" | initramfs fairground "$here/workloads/one.json"
 boot symmetric
+commands "$release" /sys/devices/system/cpu/cpufreq/policy4 | initramfs fairground "$here/workloads/one.json"
 boot eas
+# Four CPUs of 1024 were limited to 1421 of 2362 MHz: 408 each.
+awk '/^capacity of all CPUs/ { gsub(/[,;]/, ""); whole = $5; left = $9; limits = $NF; exit }
+	END { exit !(limits == 4 * 408 && left > 0 && left <= whole - limits) }' "$build/live-eas.log" ||
+	fail "eas: $(grep -m 1 '^capacity of all' "$build/live-eas.log"), with limits of 1632"
 grep -q 'find_energy_efficient_cpu' "$build/live-eas.log" || fail "eas: no placement was energy-aware"
 # A cgroup with cpu.uclamp.min 60: CPUs 0 to 3 have 446 of 1024. Placements where they should be, and all.
 clamped=$(awk '/^\$ .*explain \/clamped/ { on = 1 } on && / wake / { all++; fits += / -> [4-7] / } END { print fits + 0, all + 0 }' "$build/live-eas.log")

@@ -176,8 +176,10 @@ global_func u32 load_balance(struct live_cpu *c state_arg, struct fg_domain *sd 
 /* update_blocked_averages */
 global_func u32 update_blocked(RQ, u64 jiffies)
 {
-	u32 left = fg_update_blocked_averages(head()->sys, rq);
+	u32 left;
 
+	read_limits(rq);
+	left = fg_update_blocked_averages(head()->sys, rq);
 	rq->last_blocked = jiffies;
 	return left;
 }

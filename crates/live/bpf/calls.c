@@ -6,13 +6,44 @@
 #define GROUP struct live_group *g state_arg
 #define ALL_GROUPS (LIVE_GROUP_DEPTHS * LIVE_GROUPS)
 
-/* update_rq_clock. DEVIATION: interrupts are not taken off. */
+/* ns that interrupts have had cpu for: irq_time_read. 0: the kernel does not account them. */
+static inline u64 interrupt_time(u32 cpu)
+{
+	const struct irqtime *time;
+
+	if (!KSYM_EXISTS(&cpu_irqtime))
+		return 0;
+	time = bpf_per_cpu_ptr(&cpu_irqtime, cpu);
+	return time ? time->total : 0;
+}
+
+/* update_rq_clock. DEVIATION: time that a hypervisor takes is not taken off. */
 global_func u32 update_clock(RQ, u64 now)
 {
 	u32 speed = scx_bpf_cpuperf_cur(rq->id);
 
 	rq->freq_scale = speed ? speed : FG_CAPACITY_SCALE;
-	fg_update_rq_clock(head()->sys, rq, now, 0);
+	fg_update_rq_clock(head()->sys, rq, now, interrupt_time((u32)rq->id));
+	return 0;
+}
+
+/* What a limit of its clock takes of the capacity of cpu now. 0: the kernel knows no such limit. */
+static inline u32 limit_of(const unsigned long *pressure, u32 cpu)
+{
+	const unsigned long *here;
+
+	if (!KSYM_EXISTS(pressure))
+		return 0;
+	here = bpf_per_cpu_ptr(pressure, cpu);
+	return here ? (u32)*here : 0;
+}
+
+/* arch_scale_hw_pressure and cpufreq_get_pressure. DEVIATION: up to v6.9 cpufreq's limits counted where cooling set them, here all do. */
+global_func u32 read_limits(RQ)
+{
+	rq->hw_pressure = limit_of(&hw_pressure, (u32)rq->id);
+	rq->cpufreq_pressure = limit_of(&cpufreq_pressure, (u32)rq->id);
+	rq->thermal_pressure = rq->hw_pressure > rq->cpufreq_pressure ? rq->hw_pressure : rq->cpufreq_pressure;
 	return 0;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a CPU does besides fair tasks, as tracepoints tell it: idle states, and RT tasks. And its clock, which the kernel's
- * schedutil sets.
+ * What a CPU does besides fair tasks, as tracepoints tell it: idle states, RT and deadline tasks. And its clock, which the kernel's
+ * schedutil sets, and what limits it.
  *
- * DEVIATION: an RT task that was queued when it became one counts from its next wakeup on. Deadline tasks do not count at all.
+ * DEVIATION: an RT or deadline task that was queued when it became one counts from its next wakeup on. One that is throttled stays on
+ * the run queue here.
  */
 
 /* ---- clock ------------------------------------------------------------------------------------------------------ */
@@ -66,7 +67,105 @@ TRACEPOINT(cpu_idle) int live_cpu_idle(unsigned long long *ctx)
 	return 0;
 }
 
-/* ---- ticks of idle CPUs ----------------------------------------------------------------------------------------- */
+/* ---- RT and deadline tasks -------------------------------------------------------------------------------------- */
+
+#define CLASS_FAIR 0
+#define CLASS_RT 1
+#define CLASS_DEADLINE 2
+#define CLASS_STOP 3 /* of each CPU one task: it takes no capacity */
+
+static inline u32 class_of(struct task_struct *p, u32 cpu)
+{
+	const struct rq *rq;
+
+	if (p->prio >= MAX_RT_PRIO)
+		return CLASS_FAIR;
+	if (p->prio < 0)
+		return CLASS_DEADLINE;
+	if (!KSYM_EXISTS(&runqueues))
+		return CLASS_RT;
+	rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	return rq && rq->stop == p ? CLASS_STOP : CLASS_RT;
+}
+
+/* The signals of RT and deadline tasks. had: whose class had the CPU until now. */
+global_func u32 update_classes(RQ, u32 had)
+{
+	fg_update_rt(head()->sys, rq, had == CLASS_RT);
+	fg_update_dl(head()->sys, rq, had == CLASS_DEADLINE);
+	return 0;
+}
+
+/* A task of a class above the fair one joins rq. */
+global_func u32 enqueue_above(RQ, SLOT, u32 class)
+{
+	t->fg.cpu = rq->id;
+	rq->nr_running++;
+	if (class == CLASS_RT) {
+		t->flags |= LIVE_RT_QUEUED;
+		fg_enqueue_rt(head()->sys, rq, &t->fg);
+	} else {
+		t->flags |= LIVE_ABOVE_QUEUED;
+	}
+	return 0;
+}
+
+global_func u32 dequeue_above(RQ, SLOT)
+{
+	if (!(t->flags & (LIVE_RT_QUEUED | LIVE_ABOVE_QUEUED)))
+		return 0;
+	rq->nr_running--;
+	if (t->flags & LIVE_RT_QUEUED)
+		fg_dequeue_rt(head()->sys, rq, &t->fg);
+	t->flags &= ~(u32)(LIVE_RT_QUEUED | LIVE_ABOVE_QUEUED);
+	return 0;
+}
+
+/* p, of a class above the fair one, woke up on cpu. */
+static inline void above_woke_up(struct task_struct *p, u32 cpu, u32 class)
+{
+	u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
+	struct live_task *t;
+
+	if (!slot || !*slot || cpu >= head()->sys->nr_cpus)
+		return;
+	t = STATE(*slot);
+	if (t->flags & (LIVE_RT_QUEUED | LIVE_ABOVE_QUEUED))
+		return;
+	read_attributes(t, p);
+	set_attributes(t);
+	enqueue_above(cpu_rq(head()->sys, cpu), t, class);
+}
+
+/*
+ * A dispatch charges the RT or deadline task that leaves: newidle_balance brings signals up to date as of a CPU without one, and lets
+ * clock_pelt jump as that of an idle CPU.
+ */
+static inline void charge_above(struct live_cpu *c, struct fg_cpu *rq)
+{
+	u32 had = class_of(bpf_get_current_task_btf(), (u32)rq->id);
+
+	if (had == CLASS_FAIR)
+		return;
+	update_classes(rq, had);
+	c->above_charged = 1;
+}
+
+/* p leaves its CPU, cpu: it, or the task that gets the CPU, is above the fair class. had: class of p. sleeps: p is not runnable any more. */
+static inline void above_switch(struct task_struct *p, u32 cpu, u32 had, u32 sleeps)
+{
+	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
+	struct live_cpu *c = &head()->cpus[cpu];
+	u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
+
+	update_clock(rq, bpf_ktime_get_ns());
+	update_classes(rq, c->above_charged ? CLASS_FAIR : had);
+	c->above_charged = 0;
+	if (sleeps && slot && *slot)
+		dequeue_above(rq, STATE(*slot));
+}
+
+/* ---- ticks of which ops.tick is not told ------------------------------------------------------------------------- */
 
 /*
  * ops.tick is not called in idle. The kernel stops the tick of an idle CPU when its cpuidle governor says so; without cpuidle,
@@ -91,20 +190,42 @@ TRACEPOINT(tick_stop) int live_tick_stop(unsigned long long *ctx)
 	return 0;
 }
 
-/* Is this the tick, and the CPU idle? The timer wheel's callbacks and ops follow. */
-TRACEPOINT(hrtimer_expire_entry) int live_idle_tick(unsigned long long *ctx)
+/* The tick of a task above the fair class: task_tick_rt, task_tick_dl, and what every tick does. */
+static inline void above_tick(struct task_struct *current, u32 cpu)
 {
-	u32 cpu = bpf_get_smp_processor_id();
+	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
+	struct live_cpu *c = &head()->cpus[cpu];
+	u64 now = bpf_ktime_get_ns();
+
+	update_clock(rq, now);
+	update_classes(rq, class_of(current, cpu));
+	c->above_charged = 0;
+	read_limits(rq);
+	fg_update_thermal(head()->sys, rq);
+	/* Its own passes are made when it leaves the CPU. */
+	if (balance_due(c, rq, now))
+		c->rebalance = 1;
+}
+
+/* Is this the tick? Of an idle CPU: the timer wheel's callbacks and ops follow. */
+TRACEPOINT(hrtimer_expire_entry) int live_hrtimer_expire(unsigned long long *ctx)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	u32 cpu = bpf_get_smp_processor_id(), is_idle = !current->pid;
 	const struct tick_sched *ts;
 	struct live_cpu *c;
 	u32 restarted;
 
 	USES_ARENA;
-	if (bpf_get_current_task_btf()->pid || !KSYM_EXISTS(&tick_cpu_sched) || cpu >= head()->sys->nr_cpus)
+	if ((!is_idle && current->prio >= MAX_RT_PRIO) || !KSYM_EXISTS(&tick_cpu_sched) || cpu >= head()->sys->nr_cpus)
 		return 0;
 	ts = bpf_this_cpu_ptr(&tick_cpu_sched);
 	if ((u64)&ts->sched_timer != ctx[0])
 		return 0;
+	if (!is_idle) {
+		above_tick(current, cpu);
+		return 0;
+	}
 	c = &head()->cpus[cpu];
 	restarted = c->idle_tick == LIVE_TICK_RESTARTED && !(ts->flags & TS_FLAG_STOPPED);
 	c->idle_tick = LIVE_TICK_CAME;
@@ -119,84 +240,25 @@ TRACEPOINT(hrtimer_expire_entry) int live_idle_tick(unsigned long long *ctx)
 	return 0;
 }
 
-/* ---- RT tasks --------------------------------------------------------------------------------------------------- */
-
-static inline u32 has_rt_prio(struct task_struct *p)
-{
-	return (u32)p->prio < MAX_RT_PRIO;
-}
-
-/* had: an RT task had the CPU until now. */
-global_func u32 update_rt(RQ, u32 had)
-{
-	fg_update_rt(head()->sys, rq, had);
-	return 0;
-}
-
-global_func u32 enqueue_rt(RQ, SLOT)
-{
-	t->flags |= LIVE_RT_QUEUED;
-	t->fg.cpu = rq->id;
-	rq->nr_running++;
-	fg_enqueue_rt(head()->sys, rq, &t->fg);
-	return 0;
-}
-
-global_func u32 dequeue_rt(RQ, SLOT)
-{
-	t->flags &= ~(u32)LIVE_RT_QUEUED;
-	rq->nr_running--;
-	fg_dequeue_rt(head()->sys, rq, &t->fg);
-	return 0;
-}
-
-/* p woke up on cpu. */
-static inline void rt_wakeup(struct task_struct *p, u32 cpu)
-{
-	u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
-	struct live_task *t;
-
-	if (!slot || !*slot || cpu >= head()->sys->nr_cpus)
-		return;
-	t = STATE(*slot);
-	if (t->flags & LIVE_RT_QUEUED)
-		return;
-	read_attributes(t, p);
-	set_attributes(t);
-	enqueue_rt(cpu_rq(head()->sys, cpu), t);
-}
-
-/* p leaves its CPU, which next gets. sleeps: it is not runnable any more. */
-static inline void rt_switch(struct task_struct *p, u32 sleeps)
-{
-	u32 cpu = bpf_get_smp_processor_id();
-	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
-	u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
-	struct live_task *t;
-
-	update_clock(rq, bpf_ktime_get_ns());
-	update_rt(rq, has_rt_prio(p));
-	if (!sleeps || !slot || !*slot)
-		return;
-	t = STATE(*slot);
-	if (t->flags & LIVE_RT_QUEUED)
-		dequeue_rt(rq, t);
-}
+/* ---- switches and wakeups --------------------------------------------------------------------------------------- */
 
 TRACEPOINT(sched_switch) int live_sched_switch(unsigned long long *ctx)
 {
 	struct task_struct *prev = TASK(ctx[1]), *next = TASK(ctx[2]);
 	/* One that is preempted stays runnable whatever its state says. */
 	u32 state = ctx[0] ? 0 : (u32)ctx[3];
+	u32 cpu = bpf_get_smp_processor_id(), had;
 
 	USES_ARENA;
 	if (head()->recorder)
 		tell(LIVE_SWITCH, prev, next, state, BPF_RB_NO_WAKEUP);
-	if (has_rt_prio(prev) || has_rt_prio(next))
-		rt_switch(prev, state != 0);
-	/* Ticks of RT tasks are not told. */
-	if (has_rt_prio(next))
-		head()->cpus[bpf_get_smp_processor_id()].ticked = 0;
+	had = class_of(prev, cpu);
+	if (cpu >= head()->sys->nr_cpus || (had == CLASS_FAIR && next->prio >= MAX_RT_PRIO))
+		return 0;
+	above_switch(prev, cpu, had, state != 0);
+	/* Ticks of tasks above the fair class are not told. */
+	if (next->prio < MAX_RT_PRIO)
+		head()->cpus[cpu].ticked = 0;
 	return 0;
 }
 
@@ -210,12 +272,12 @@ TRACEPOINT(sched_waking) int live_sched_waking(unsigned long long *ctx)
 
 static inline __attribute__((always_inline)) void woke_up(struct task_struct *p, u32 kind)
 {
-	u32 cpu = (u32)scx_bpf_task_cpu(p);
+	u32 cpu = (u32)scx_bpf_task_cpu(p), class = class_of(p, cpu);
 
 	if (head()->recorder)
 		tell(kind, p, p, cpu, BPF_RB_NO_WAKEUP);
-	if (has_rt_prio(p))
-		rt_wakeup(p, cpu);
+	if (class != CLASS_FAIR)
+		above_woke_up(p, cpu, class);
 }
 
 TRACEPOINT(sched_wakeup) int live_sched_wakeup(unsigned long long *ctx)

@@ -78,6 +78,21 @@ struct tick_sched {
 	struct hrtimer sched_timer;
 };
 
+struct sched_avg {
+	unsigned long util_avg;
+};
+
+struct rq {
+	struct task_struct *stop;
+	struct sched_avg avg_rt;
+	struct sched_avg avg_dl;
+	struct sched_avg avg_irq;
+};
+
+struct irqtime {
+	u64 total;
+};
+
 struct scx_init_task_args {
 	_Bool fork;
 };
@@ -164,6 +179,7 @@ static long (*bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static long (*bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static void *(*bpf_ringbuf_reserve)(void *ringbuf, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+static void *(*bpf_per_cpu_ptr)(const void *per_cpu, u32 cpu) = (void *)153;
 static void *(*bpf_this_cpu_ptr)(const void *per_cpu) = (void *)154;
 static long (*bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
 static long (*bpf_timer_set_callback)(struct bpf_timer *timer, void *callback) = (void *)170;
@@ -194,8 +210,14 @@ KFUNC void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data__sz);
 KFUNC u32 scx_bpf_cpuperf_cur(s32 cpu);
 KFUNC void scx_bpf_cpuperf_set(s32 cpu, u32 perf);
 
-/* Of each CPU, how its tick stands: null where BTF has no variables. */
-extern VISIBLE __attribute__((weak, section(".ksyms"))) const struct tick_sched tick_cpu_sched;
+/* Variables that each CPU has: null in a kernel that was built without them, or whose BTF has no variables. */
+#define WEAK_PER_CPU extern VISIBLE __attribute__((weak, section(".ksyms"))) const
+WEAK_PER_CPU struct tick_sched tick_cpu_sched;
+WEAK_PER_CPU struct rq runqueues;
+WEAK_PER_CPU struct irqtime cpu_irqtime; /* CONFIG_IRQ_TIME_ACCOUNTING */
+/* Capacity that limits of its clock take: of the hardware's own (CONFIG_GENERIC_ARCH_TOPOLOGY), and of cpufreq's (CONFIG_CPU_FREQ). */
+WEAK_PER_CPU unsigned long hw_pressure;
+WEAK_PER_CPU unsigned long cpufreq_pressure;
 
 /* v6.13 gave them other names. */
 WEAK_KFUNC void scx_bpf_dispatch(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags);

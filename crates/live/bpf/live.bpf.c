@@ -291,8 +291,7 @@ OP(exit_task) int live_exit_task(unsigned long long *ctx)
 		return 0;
 	t = STATE(*slot);
 	*slot = 0;
-	if (t->flags & LIVE_RT_QUEUED)
-		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
+	dequeue_above(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	leave_if_attached(t);
 	if (t->group)
 		drop_group(t->group);
@@ -307,9 +306,8 @@ OP(enable) int live_enable(unsigned long long *ctx)
 	USES_ARENA;
 	if (!t)
 		return 0;
-	/* It was an RT task. */
-	if (t->flags & LIVE_RT_QUEUED)
-		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
+	/* It may have been an RT or a deadline task. */
+	dequeue_above(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	read_attributes(t, TASK(ctx[0]));
 	set_attributes(t);
 	join_cgroup(t, TASK(ctx[0]));
@@ -420,9 +418,11 @@ VISIBLE SEC("tp_btf/sched_migrate_task") int live_migrate_task(unsigned long lon
 	if (!slot || !*slot)
 		return 0;
 	t = STATE(*slot);
-	if ((t->flags & LIVE_RT_QUEUED) && to < head()->sys->nr_cpus) {
-		dequeue_rt(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
-		enqueue_rt(cpu_rq(head()->sys, to), t);
+	if ((t->flags & (LIVE_RT_QUEUED | LIVE_ABOVE_QUEUED)) && to < head()->sys->nr_cpus) {
+		u32 class = t->flags & LIVE_RT_QUEUED ? CLASS_RT : CLASS_DEADLINE;
+
+		dequeue_above(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
+		enqueue_above(cpu_rq(head()->sys, to), t, class);
 	}
 	if (!t->fg.on_rq)
 		return 0;
@@ -457,7 +457,8 @@ OP(runnable) int live_runnable(unsigned long long *ctx)
 	join_cgroup(t, p);
 	update_clock(rq, now);
 	join(rq, t, wakes, now);
-	tell_utilization(rq, 0);
+	/* A task that has slept may bring a clamp along. */
+	tell_utilization(rq, wakes != 0);
 	return 0;
 }
 
@@ -601,6 +602,7 @@ OP(dispatch) int live_dispatch(unsigned long long *ctx)
 	rq = cpu_rq(head()->sys, cpu);
 	c = &head()->cpus[cpu];
 	update_clock(rq, now);
+	charge_above(c, rq);
 	charge(rq, leftmost(rq));
 	if (c->refilled) {
 		c->refilled = 0;
@@ -721,6 +723,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	if (t && t->fg.tg && t->cgroup == cgroup_key(p))
 		follow_cgroups(t, p);
 	update_clock(rq, now);
+	read_limits(rq);
 	left = leftmost(rq);
 	rule = charge(rq, left);
 	ticked = entity_tick(rq, left);
@@ -773,6 +776,7 @@ OP(update_idle) int live_update_idle(unsigned long long *ctx)
 		leave_idle(rq);
 		return 0;
 	}
+	read_limits(rq);
 	enter_idle(rq);
 	if (c->refilled)
 		scx_bpf_kick_cpu((s32)ctx[0], 0);
@@ -812,6 +816,8 @@ SLEEPABLE_OP(init) int live_init(unsigned long long *ctx)
 
 		if (error)
 			return error;
+		cpu_rq(head()->sys, cpu)->prev_irq_ns = interrupt_time(cpu);
+		read_limits(cpu_rq(head()->sys, cpu));
 	}
 	return init_quotas(nr);
 }

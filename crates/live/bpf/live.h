@@ -37,7 +37,8 @@
 #define LIVE_IDLE_STATES 16 /* room for the idle states of a CPU, less one: the last entry is none */
 
 /* live_task.flags */
-#define LIVE_RT_QUEUED 4 /* an RT task that counts on the run queue of its CPU */
+#define LIVE_ABOVE_QUEUED 8 /* a deadline task or the stopper that counts on the run queue of its CPU */
+#define LIVE_RT_QUEUED 4 /* the same of an RT task */
 #define LIVE_FORKED 2 /* it was placed as a child */
 #define LIVE_STOPPED 1 /* it left the CPU for good, and is still to be dequeued */
 
@@ -230,6 +231,7 @@ struct live_cpu {
 	u64 idle_passes; /* those of them that found a domain due */
 	u64 idle_tick; /* LIVE_TICK_*, of the current idle period, */
 	u64 tick_stopped; /* and whether its tick was stopped in it */
+	u64 above_charged; /* its dispatch has charged the RT or deadline task that is about to leave it */
 	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had an RT task */
 	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */
 	u64 unknown; /* calls for tasks that are not known here */

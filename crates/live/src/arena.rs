@@ -9,7 +9,7 @@ use fairground_fair::PolicySandbox;
 use crate::copy::{Allocator, Copier};
 use crate::recorder::What;
 use crate::structs::{
-    fingerprint, member, number, size, Build, LIVE_GROUPS, LIVE_GROUP_DEPTHS, LIVE_IDLE_STATES, MAX_CPUS,
+    fingerprint, member, number, size, Build, Place, LIVE_GROUPS, LIVE_GROUP_DEPTHS, LIVE_IDLE_STATES, MAX_CPUS,
 };
 use crate::LiveError;
 
@@ -304,6 +304,25 @@ impl Arena {
     pub fn cpu(&self, cpu: usize, name: &str) -> Vec<u64> {
         let len = member(number("live_cpu"), name).len;
         (0..len / 8).map(|i| self.get(self.cpu_member(cpu, name) + i * 8)).collect()
+    }
+
+    /// A number of a CPU's `fg_cpu`, of 4 or 8 bytes: a member, or one of a struct within it.
+    ///
+    /// Panics if there is no such member.
+    pub fn policy_cpu(&self, cpu: usize, name: &str, within: Option<(&str, &str)>) -> u64 {
+        let of = number("fg_cpu");
+        let mut place = member(of, name);
+        if let Some((inner, name)) = within {
+            let inner = member(number(inner), name);
+            place = Place { offset: place.offset + inner.offset, len: inner.len };
+        }
+        let cpus = self.get(self.sys() + member(number("fg_sys"), "cpus").offset) as usize;
+        let at = cpus + cpu * size(of, Build::Small) + place.offset;
+        match place.len {
+            // SAFETY: an aligned u32 of the arena.
+            4 => unsafe { u64::from((at as *const u32).read_volatile()) },
+            _ => self.get(at),
+        }
     }
 
     fn feature_at(&self, id: usize) -> *mut u8 {

@@ -38,7 +38,7 @@ mod structs;
 pub use decision::{Arguments, Verdict};
 pub use host::Host;
 pub use recorder::{record, Different, Recorded, What};
-pub use scheduler::{verify, Ended, Running, Scheduler, Status, Verified, Waits, WAYS};
+pub use scheduler::{verify, Capacity, Ended, Running, Scheduler, Status, Verified, Waits, WAYS};
 
 /// What keeps a scheduler from starting, or from being found.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

@@ -130,6 +130,8 @@ pub struct Status {
     pub nohz_rounds: [u64; 2],
     /// From wakeups until the tasks ran.
     pub waits: Waits,
+    /// What CPUs have for fair tasks now.
+    pub capacity: Capacity,
 }
 
 /// How a dispatch ends: LIVE_WAY_* of live.h.
@@ -140,6 +142,24 @@ pub const WAYS: [&str; 5] = [
     "another CPU had taken the picked task",
     "there was no task",
 ];
+
+/// Capacity of all CPUs together, where the biggest has 1024, and what takes it: PELT signals and limits as of the last event of each
+/// CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capacity {
+    /// Without anything that takes it.
+    pub whole: u64,
+    /// For fair tasks, as the last balance passes found it.
+    pub left: u64,
+    /// RT tasks.
+    pub rt: u64,
+    /// Deadline tasks.
+    pub deadline: u64,
+    /// Interrupts; 0 with a kernel that does not account them.
+    pub interrupts: u64,
+    /// Limits of the clock, of hardware or cpufreq, whichever is lower.
+    pub limits: u64,
+}
 
 /// Times from wakeups until the tasks ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -497,6 +517,13 @@ fn status(arena: &Arena) -> Status {
         add(&mut all.balanced[1], arena.cpu(cpu, "found"));
         all.nohz_rounds[0] += one("kicks");
         all.nohz_rounds[1] += one("rounds");
+        let taken = |signal| arena.policy_cpu(cpu, signal, Some(("fg_avg", "util_avg")));
+        all.capacity.whole += arena.policy_cpu(cpu, "cpu_capacity_orig", None);
+        all.capacity.left += arena.policy_cpu(cpu, "cpu_capacity", None);
+        all.capacity.rt += taken("rt");
+        all.capacity.deadline += taken("dl");
+        all.capacity.interrupts += taken("irq");
+        all.capacity.limits += arena.policy_cpu(cpu, "thermal_pressure", None);
         all.waits.count += one("waits");
         all.waits.sum_ns += one("waited");
         if one("longest_wait") > all.waits.longest_ns {

@@ -258,6 +258,11 @@ fn report(status: &Counters) -> String {
     if status.throttled > 0 {
         text += &format!("{:>10}  times a task waited for the next period of its cgroup's quota\n", status.throttled);
     }
+    let capacity = status.capacity;
+    text += &format!(
+        "\ncapacity of all CPUs: {}, for fair tasks {}; RT tasks take {}, deadline tasks {}, interrupts {}, limits of clocks {}\n",
+        capacity.whole, capacity.left, capacity.rt, capacity.deadline, capacity.interrupts, capacity.limits
+    );
     if status.late > 0 {
         text += &format!(
             "\n{} times a task had waited for more than 5 s in a queue, and its CPU got another look\n",
