@@ -9,20 +9,20 @@ use crate::seen::{Activation, Seen};
 use crate::tasks::{capacities, workload, Phase, Rhythm, MS, PERIOD};
 use crate::wrong::Wrong;
 
-/// Activations at the beginning of a phase in which the request is on its way: it is made after the first wakeup.
-const ON_ITS_WAY: Time = 2 * PERIOD;
+/// Periods at the beginning of a phase in which the request is on its way: it is made after the first wakeup.
+const ON_ITS_WAY: u64 = 2;
 
-/// Floors in the middle between two sizes of CPU, up and down again, eight phases in all; the task itself needs half.
-fn between_sizes(machine: &Machine) -> Rhythm {
+/// Floors in the middle between two sizes of CPU, up and down again, eight phases of 32 periods in all; the task itself needs half.
+pub fn between_sizes(machine: &Machine, period: Time) -> Rhythm {
     let sizes = [vec![0], capacities(machine)].concat();
     let middles: Vec<u32> = sizes.windows(2).map(|w| (w[0] + w[1]) / 2).collect();
     let turn = middles.iter().chain(middles.iter().rev());
-    let phase = |floor: &u32| Phase { floor: *floor as u16, ..Phase::new(f64::from(*floor) / 2.0, 512 * MS) };
-    Rhythm::new(turn.cycle().take(8).map(phase).collect())
+    let phase = |floor: &u32| Phase { floor: *floor as u16, ..Phase::new(f64::from(*floor) / 2.0, 32 * period) };
+    Rhythm { period, ..Rhythm::new(turn.cycle().take(8).map(phase).collect()) }
 }
 
 fn floors(machine: &Machine) -> Workload {
-    workload(&[between_sizes(machine)])
+    workload(&[between_sizes(machine, PERIOD)])
 }
 
 /// Capacity of a CPU at the slowest clock that reaches `floor`, or the fastest.
@@ -36,15 +36,14 @@ fn capacity_for(machine: &Machine, cpu: CpuId, floor: u16) -> f64 {
 /// Activations with the floor that is in force for them.
 fn under_floor<'a>(seen: &'a Seen, thread: &'a Rhythm) -> impl Iterator<Item = (&'a Activation, u16)> {
     let begin = |time: Time| thread.spans().into_iter().map(|span| span.0).rfind(|begin| *begin <= time).unwrap_or(0);
-    let settled = move |a: &&Activation| a.woken >= begin(a.woken) + ON_ITS_WAY;
+    let settled = move |a: &&Activation| a.woken >= begin(a.woken) + ON_ITS_WAY * thread.period;
     let activations = seen.lives[0].activations.iter().filter(settled);
     activations.filter_map(|a| Some((a, thread.phase_at(a.woken)?.floor)))
 }
 
-fn judge_floors(machine: &Machine, seen: &Seen) -> Result<String, String> {
-    let thread = between_sizes(machine);
+pub fn judge_floors(machine: &Machine, seen: &Seen, thread: &Rhythm) -> Result<String, String> {
     let (mut all, mut small, mut slow) = (0, 0, 0);
-    for (activation, floor) in under_floor(seen, &thread) {
+    for (activation, floor) in under_floor(seen, thread) {
         let (cpu, capacity) = (activation.cpu, machine.cpus[activation.cpu as usize].capacity);
         let khz = seen.khz(cpu, activation.asleep).unwrap_or(0);
         all += 1;
@@ -109,7 +108,7 @@ fn a_floor_gets_a_cpu_and_a_clock_that_reach_it() {
     let scenarios = ["juno-r2", "hikey960", "pixel6"].map(|machine| Scenario {
         machine,
         workload: Box::new(floors),
-        judge: Box::new(judge_floors),
+        judge: Box::new(|machine, seen| judge_floors(machine, seen, &between_sizes(machine, PERIOD))),
         caught: &[Wrong::NoClamps, Wrong::Crowd, Wrong::SlowClock],
     });
     check("clamps::a_floor_gets_a_cpu_and_a_clock_that_reach_it", &scenarios);

@@ -22,19 +22,21 @@ fn scenario(
     factor: f64,
     caught: &'static [Wrong],
 ) -> Scenario {
-    let judge = move |machine: &Machine, seen: &Seen| {
-        let threads = threads(machine);
-        let late = share_late(seen, &threads);
-        let (used, least) = energies(machine, seen, &threads);
-        let figures = format!("{:.4} of the least energy, {:.1} % late", used / least, 100.0 * late);
-        if used <= least * factor && late <= LATE {
-            Ok(figures)
-        } else {
-            Err(figures)
-        }
-    };
+    let judge = move |machine: &Machine, seen: &Seen| judge_energy(machine, seen, &threads(machine), factor);
     let threads = move |machine: &Machine| workload(&threads(machine));
     Scenario { machine, workload: Box::new(threads), judge: Box::new(judge), caught }
+}
+
+/// What [`scenario`] asks of a run of `threads`.
+pub fn judge_energy(machine: &Machine, seen: &Seen, threads: &[Rhythm], factor: f64) -> Result<String, String> {
+    let late = share_late(seen, threads);
+    let (used, least) = energies(machine, seen, threads);
+    let figures = format!("{:.4} of the least energy, {:.1} % late", used / least, 100.0 * late);
+    if used <= least * factor && late <= LATE {
+        Ok(figures)
+    } else {
+        Err(figures)
+    }
 }
 
 /// The largest share of late activations of any task.
@@ -100,11 +102,11 @@ fn big(machine: &Machine) -> Rhythm {
     Rhythm::new(vec![Phase::new(big_duty(machine), SETTLE + 1000 * MS)])
 }
 
-fn one_small(machine: &Machine) -> Vec<Rhythm> {
+pub fn one_small(machine: &Machine) -> Vec<Rhythm> {
     vec![small(machine)]
 }
 
-fn three_small(machine: &Machine) -> Vec<Rhythm> {
+pub fn three_small(machine: &Machine) -> Vec<Rhythm> {
     vec![small(machine); 3]
 }
 

@@ -9,6 +9,7 @@
 //! | `bench`, `seen` | one run under our scheduler or the real kernel's, and what was seen of it |
 //! | `tasks` | periodic threads whose duty changes by phases |
 //! | `optimum` | power of a placement, and the best one by trying all |
+//! | `recorded` | the same conditions, of traces that a kernel wrote |
 //!
 //! Where `FAIRGROUND_LIBKSCHED` names a kernel of 6.12 that was built from its tree, everything is asked of that, too.
 
@@ -17,6 +18,7 @@ mod clamps;
 mod eas;
 mod misfit;
 mod optimum;
+mod recorded;
 mod scenario;
 mod seen;
 mod tasks;

@@ -55,6 +55,28 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// A wakeup of a thread begins; it belonged to `cpu`.
+    pub fn waking(&mut self, time: Time, task: TaskId, cpu: CpuId) {
+        self.life(task).woken = Some((time, cpu));
+    }
+
+    /// The wakeup put it on `cpu`.
+    pub fn woken(&mut self, task: TaskId, cpu: CpuId) {
+        if let Some((_, at)) = &mut self.life(task).woken {
+            *at = cpu;
+        }
+    }
+
+    /// It belongs to `cpu` from now on.
+    pub fn placed(&mut self, time: Time, task: TaskId, cpu: CpuId) {
+        self.life(task).places.push((time, cpu));
+    }
+
+    /// It gets `cpu`.
+    pub fn run(&mut self, time: Time, task: TaskId, cpu: CpuId) {
+        self.life(task).running = Some((time, cpu));
+    }
+
     fn life(&mut self, task: TaskId) -> &mut Life {
         let at = task as usize;
         if self.lives.len() <= at {
@@ -63,7 +85,8 @@ impl Seen {
         &mut self.lives[at]
     }
 
-    fn leave(&mut self, time: Time, task: TaskId, state: SwitchState) {
+    /// It leaves its CPU.
+    pub fn leave(&mut self, time: Time, task: TaskId, state: SwitchState) {
         let life = self.life(task);
         if let Some((begin, cpu)) = life.running.take() {
             life.runs.push(Stretch { begin, end: time, cpu });
@@ -107,20 +130,16 @@ impl Observer for Seen {
         self.end = time;
         match event.kind {
             EventKind::Decision(decision) => self.decided(time, decision),
-            EventKind::Waking { task, prev, .. } => self.life(task).woken = Some((time, prev)),
-            EventKind::Wakeup { task, target } => {
-                if let Some((_, cpu)) = &mut self.life(task).woken {
-                    *cpu = target;
-                }
-            }
-            EventKind::Migrate { task, to, .. } => self.life(task).places.push((time, to)),
+            EventKind::Waking { task, prev, .. } => self.waking(time, task, prev),
+            EventKind::Wakeup { task, target } => self.woken(task, target),
+            EventKind::Migrate { task, to, .. } => self.placed(time, task, to),
             EventKind::Frequency { khz } => self.clocks.push((time, cpu, khz)),
             EventKind::Switch { prev, prev_state, next, .. } => {
                 if let Some(task) = prev {
                     self.leave(time, task, prev_state);
                 }
                 if let Some(task) = next {
-                    self.life(task).running = Some((time, cpu));
+                    self.run(time, task, cpu);
                 }
             }
             _ => {}

@@ -1,0 +1,123 @@
+//! Conditions of the scenarios, asked of traces that a kernel wrote under `fairground live`: guest/lisa.sh records them.
+//!
+//! `FAIRGROUND_RECORDED` names a folder with `machine.toml` and, for each scenario and scheduler, a trace `SCENARIO-NAME.txt`: NAME is
+//! `right`, whose condition must hold, or `wrong`, whose must not.
+
+use std::path::{Path, PathBuf};
+
+use fairground_machine::Machine;
+use fairground_sim::{SwitchState, TaskId, Time};
+use fairground_trace::{open, EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
+
+use crate::clamps::{between_sizes, judge_floors};
+use crate::eas::{judge_energy, one_small, three_small};
+use crate::seen::Seen;
+use crate::tasks::{Rhythm, MS};
+
+/// N of a thread `tN-M`, as `play` names it: its place in the list of threads.
+fn number(thread: Thread) -> Option<TaskId> {
+    thread.comm.strip_prefix('t')?.split_once('-')?.0.parse().ok()
+}
+
+/// A trace's events as those of a run that begins at `zero`.
+struct Reading {
+    zero: Time,
+    seen: Seen,
+}
+
+impl Reading {
+    fn event(&mut self, event: &TraceEvent) {
+        let Some(time) = event.time.checked_sub(self.zero) else { return };
+        let seen = &mut self.seen;
+        match event.what {
+            TraceEventKind::Waking { task, cpu } => {
+                if let Some(task) = number(task) {
+                    seen.waking(time, task, cpu);
+                }
+            }
+            TraceEventKind::Wakeup { task, cpu, .. } => {
+                if let Some(task) = number(task) {
+                    seen.woken(task, cpu);
+                    seen.placed(time, task, cpu);
+                }
+            }
+            TraceEventKind::Migrate { task, to, .. } => {
+                if let Some(task) = number(task) {
+                    seen.placed(time, task, to);
+                }
+            }
+            TraceEventKind::Switch { prev, left, next, .. } => {
+                let state = match left {
+                    PrevState::Runnable => SwitchState::Runnable,
+                    PrevState::Sleeping => SwitchState::Sleeping,
+                };
+                if let Some(task) = number(prev) {
+                    seen.leave(time, task, state);
+                }
+                if let Some(task) = number(next) {
+                    seen.run(time, task, event.cpu);
+                }
+            }
+            TraceEventKind::Frequency { cpu, khz } => seen.clocks.push((time, cpu, khz)),
+            _ => {}
+        }
+        seen.end = time;
+    }
+}
+
+fn for_each_event(path: &Path, mut event: impl FnMut(&TraceEvent)) -> Result<(), TraceError> {
+    let mut source = open(path)?;
+    while let Some(next) = source.next_event()? {
+        event(&next);
+    }
+    Ok(())
+}
+
+/// A run of `threads` as a trace has it. Timers are absolute, so the last wakeup of a thread comes when its last period ends.
+fn read(path: &Path, threads: &[Rhythm]) -> Result<Seen, TraceError> {
+    let mut last = 0;
+    for_each_event(path, |event| {
+        if matches!(event.what, TraceEventKind::Waking { task, .. } if number(task) == Some(0)) {
+            last = event.time;
+        }
+    })?;
+    let length = threads[0].spans().last().map_or(0, |span| span.1);
+    let mut reading = Reading { zero: last.saturating_sub(length), seen: Seen::default() };
+    for_each_event(path, |event| reading.event(event))?;
+    Ok(reading.seen)
+}
+
+/// Activations of more than a tick (4 ms): v6.12 raises the clock for a floor no earlier, as it counts the floor of a task after it has asked
+/// for a clock, and a guest works as fast with any clock.
+fn long_floors(machine: &Machine) -> Vec<Rhythm> {
+    vec![between_sizes(machine, 64 * MS)]
+}
+
+type Threads = fn(&Machine) -> Vec<Rhythm>;
+type Judge = fn(&Machine, &Seen, &[Rhythm]) -> Result<String, String>;
+
+const SCENARIOS: [(&str, Threads, Judge); 3] = [
+    ("one-small", one_small, |machine, seen, threads| judge_energy(machine, seen, threads, 1.05)),
+    ("three-small", three_small, |machine, seen, threads| judge_energy(machine, seen, threads, 1.20)),
+    ("floors", long_floors, |machine, seen, threads| judge_floors(machine, seen, &threads[0])),
+];
+
+#[test]
+#[ignore = "of traces from a guest: guest/lisa.sh"]
+fn conditions_hold_in_recorded_traces() {
+    let folder = PathBuf::from(std::env::var_os("FAIRGROUND_RECORDED").expect("FAIRGROUND_RECORDED"));
+    let machine = Machine::load(folder.join("machine.toml")).unwrap();
+    let mut missed = Vec::new();
+    for (name, threads, judge) in SCENARIOS {
+        let threads = threads(&machine);
+        for (whose, holds) in [("right", true), ("wrong", false)] {
+            let seen = read(&folder.join(format!("{name}-{whose}.txt")), &threads).unwrap();
+            let verdict = judge(&machine, &seen, &threads);
+            println!("= {name}, {whose}: {verdict:?}");
+            if verdict.is_ok() != holds {
+                missed.push(format!("{name}, {whose}: {verdict:?}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
