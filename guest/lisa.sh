@@ -39,6 +39,7 @@ sed 's/"util_min": [0-9]*, //' "$here/workloads/floors.json" >"$root/no-floors.j
 commands >"$root/commands"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$build/lisa.gz"
 guest_boot eas "$build" lisa "" | tr -d '\r' >"$to/log" || { echo "lisa.sh: the guest did not end; $to/log" >&2; exit 1; }
+! grep '^= ' "$to/log" | grep -qvx '= 0' || { echo "lisa.sh: a command failed; $to/log" >&2; exit 1; }
 "$here/machine.sh" eas >"$to/machine.toml"
 awk -v to="$to" '/^\$ print / { file = to "/" substr($3, 2); next } /^= / { file = "" } file { print >file }' "$to/log"
 cd "$here/.." && FAIRGROUND_RECORDED=$to cargo test --quiet -p fairground-lab --test lisa_like recorded -- --ignored --nocapture

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy schedules two guests, one with clocks and an energy model: starts `fairground live` there, records, plays workloads, changes a
-# feature, compares two sets of features, clamps a cgroup, gives cgroups weights and a quota, takes a CPU away, ends it in three ways. Nothing may stall, the command's
+# feature, compares two sets of features, clamps a cgroup, limits a clock beside a deadline task, gives cgroups weights and a quota, takes a CPU away, ends it in three ways. Nothing may stall, the command's
 # policy has to decide as the kernel's did, and the kernel's fair class has to be in charge afterwards. Before that a guest has to accept
 # the programs as they are built for 512 CPUs.
 # Usage: guest/live.sh BUILD		BUILD: what guest/build.sh --live wrote

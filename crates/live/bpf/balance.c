@@ -265,6 +265,7 @@ static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 
 		if (!idle_rq(rq))
 			continue;
+		read_limits(rq);
 		if (c->incoming) {
 			fg_nohz_idle_abort(sys, kick);
 			return;

@@ -17,13 +17,24 @@ static inline u64 interrupt_time(u32 cpu)
 	return time ? time->total : 0;
 }
 
-/* update_rq_clock. DEVIATION: time that a hypervisor takes is not taken off. */
+/*
+ * update_rq_clock. The first call is for the time before the scheduler was there, in which nobody had the CPU.
+ *
+ * DEVIATION: time that a hypervisor takes is not taken off.
+ */
 global_func u32 update_clock(RQ, u64 now)
 {
-	u32 speed = scx_bpf_cpuperf_cur(rq->id);
+	u32 speed = scx_bpf_cpuperf_cur(rq->id), first = !rq->clock;
+	u64 interrupts = interrupt_time((u32)rq->id);
 
 	rq->freq_scale = speed ? speed : FG_CAPACITY_SCALE;
-	fg_update_rq_clock(head()->sys, rq, now, interrupt_time((u32)rq->id));
+	if (first)
+		rq->prev_irq_ns = interrupts;
+	fg_update_rq_clock(head()->sys, rq, now, interrupts);
+	if (first) {
+		fg_update_rt(head()->sys, rq, 0);
+		fg_update_dl(head()->sys, rq, 0);
+	}
 	return 0;
 }
 

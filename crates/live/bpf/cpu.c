@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a CPU does besides fair tasks, as tracepoints tell it: idle states, RT and deadline tasks. And its clock, which the kernel's
- * schedutil sets, and what limits it.
+ * schedutil sets.
  *
- * DEVIATION: an RT or deadline task that was queued when it became one counts from its next wakeup on. One that is throttled stays on
- * the run queue here.
+ * DEVIATION: an RT or deadline task that is moved while it is queued, or becomes one then, or was throttled, counts on the run queue from when it
+ * gets the CPU.
  */
 
 /* ---- clock ------------------------------------------------------------------------------------------------------ */
@@ -121,8 +121,8 @@ global_func u32 dequeue_above(RQ, SLOT)
 	return 0;
 }
 
-/* p, of a class above the fair one, woke up on cpu. */
-static inline void above_woke_up(struct task_struct *p, u32 cpu, u32 class)
+/* p, of a class above the fair one, is runnable on cpu. */
+static inline void above_joins(struct task_struct *p, u32 cpu, u32 class)
 {
 	u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
 	struct live_task *t;
@@ -143,26 +143,36 @@ static inline void above_woke_up(struct task_struct *p, u32 cpu, u32 class)
  */
 static inline void charge_above(struct live_cpu *c, struct fg_cpu *rq)
 {
-	u32 had = class_of(bpf_get_current_task_btf(), (u32)rq->id);
+	u32 had;
 
+	/* With core scheduling a CPU may pick for its sibling. */
+	if ((u32)rq->id != bpf_get_smp_processor_id())
+		return;
+	had = class_of(bpf_get_current_task_btf(), (u32)rq->id);
 	if (had == CLASS_FAIR)
 		return;
 	update_classes(rq, had);
 	c->above_charged = 1;
 }
 
-/* p leaves its CPU, cpu: it, or the task that gets the CPU, is above the fair class. had: class of p. sleeps: p is not runnable any more. */
-static inline void above_switch(struct task_struct *p, u32 cpu, u32 had, u32 sleeps)
+/* prev, of class had, leaves cpu for next, of class gets. One of them is above the fair class. sleeps: prev is not runnable any more. */
+static inline void above_switch(struct task_struct *prev, u32 had, u32 sleeps, struct task_struct *next, u32 gets, u32 cpu)
 {
 	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
 	struct live_cpu *c = &head()->cpus[cpu];
-	u64 *slot = bpf_task_storage_get(&task_slots, p, 0, 0);
+	u64 *slot = bpf_task_storage_get(&task_slots, prev, 0, 0);
 
 	update_clock(rq, bpf_ktime_get_ns());
 	update_classes(rq, c->above_charged ? CLASS_FAIR : had);
 	c->above_charged = 0;
-	if (sleeps && slot && *slot)
+	/* One that leaves the CPU to a fair task has used up its runtime. */
+	if ((sleeps || gets == CLASS_FAIR) && slot && *slot)
 		dequeue_above(rq, STATE(*slot));
+	if (gets == CLASS_FAIR)
+		return;
+	above_joins(next, cpu, gets);
+	/* Ticks of tasks above the fair class are not told. */
+	c->ticked = 0;
 }
 
 /* ---- ticks of which ops.tick is not told ------------------------------------------------------------------------- */
@@ -247,18 +257,19 @@ TRACEPOINT(sched_switch) int live_sched_switch(unsigned long long *ctx)
 	struct task_struct *prev = TASK(ctx[1]), *next = TASK(ctx[2]);
 	/* One that is preempted stays runnable whatever its state says. */
 	u32 state = ctx[0] ? 0 : (u32)ctx[3];
-	u32 cpu = bpf_get_smp_processor_id(), had;
+	u32 cpu = bpf_get_smp_processor_id(), had, gets;
 
 	USES_ARENA;
 	if (head()->recorder)
 		tell(LIVE_SWITCH, prev, next, state, BPF_RB_NO_WAKEUP);
-	had = class_of(prev, cpu);
-	if (cpu >= head()->sys->nr_cpus || (had == CLASS_FAIR && next->prio >= MAX_RT_PRIO))
+	if (cpu >= head()->sys->nr_cpus)
 		return 0;
-	above_switch(prev, cpu, had, state != 0);
-	/* Ticks of tasks above the fair class are not told. */
-	if (next->prio < MAX_RT_PRIO)
-		head()->cpus[cpu].ticked = 0;
+	had = class_of(prev, cpu);
+	gets = class_of(next, cpu);
+	if (had == CLASS_FAIR && gets == CLASS_FAIR)
+		head()->cpus[cpu].above_charged = 0;
+	else
+		above_switch(prev, had, state != 0, next, gets, cpu);
 	return 0;
 }
 
@@ -277,7 +288,7 @@ static inline __attribute__((always_inline)) void woke_up(struct task_struct *p,
 	if (head()->recorder)
 		tell(kind, p, p, cpu, BPF_RB_NO_WAKEUP);
 	if (class != CLASS_FAIR)
-		above_woke_up(p, cpu, class);
+		above_joins(p, cpu, class);
 }
 
 TRACEPOINT(sched_wakeup) int live_sched_wakeup(unsigned long long *ctx)

@@ -21,8 +21,8 @@
  * The kernel calls with the run queue of the task locked, but for select_cpu, so most of the state of a CPU is written by one
  * caller at a time, as in fair.c. What placements read of other CPUs may be just changing, as there.
  *
- * DEVIATION: what a task leaves behind on its former CPU (removed_load and the like), and the state of other CPUs that balancing
- * writes, are written without a lock. An update that meets another one may be lost; the signals decay.
+ * DEVIATION: what a task leaves behind on its former CPU (removed_load and the like), the state of other CPUs that balancing
+ * writes, and what the tick of an RT or deadline task writes are written without a lock. An update that meets another one may be lost; the signals decay.
  */
 #include "policy.c"
 
@@ -418,12 +418,8 @@ VISIBLE SEC("tp_btf/sched_migrate_task") int live_migrate_task(unsigned long lon
 	if (!slot || !*slot)
 		return 0;
 	t = STATE(*slot);
-	if ((t->flags & (LIVE_RT_QUEUED | LIVE_ABOVE_QUEUED)) && to < head()->sys->nr_cpus) {
-		u32 class = t->flags & LIVE_RT_QUEUED ? CLASS_RT : CLASS_DEADLINE;
-
-		dequeue_above(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
-		enqueue_above(cpu_rq(head()->sys, to), t, class);
-	}
+	/* It counts on the other CPU when it gets that: the run queue there may not be locked. */
+	dequeue_above(cpu_rq(head()->sys, (u32)t->fg.cpu), t);
 	if (!t->fg.on_rq)
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)t->fg.cpu);
@@ -816,7 +812,6 @@ SLEEPABLE_OP(init) int live_init(unsigned long long *ctx)
 
 		if (error)
 			return error;
-		cpu_rq(head()->sys, cpu)->prev_irq_ns = interrupt_time(cpu);
 		read_limits(cpu_rq(head()->sys, cpu));
 	}
 	return init_quotas(nr);

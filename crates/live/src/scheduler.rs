@@ -143,8 +143,8 @@ pub const WAYS: [&str; 5] = [
     "there was no task",
 ];
 
-/// Capacity of all CPUs together, where the biggest has 1024, and what takes it: PELT signals and limits as of the last event of each
-/// CPU.
+/// Capacity of all CPUs of the machine file together, offline ones too, where the biggest has 1024, and what takes it: PELT signals and
+/// limits as of the last event of each CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
     /// Without anything that takes it.

@@ -41,8 +41,9 @@ fn under_floor<'a>(seen: &'a Seen, thread: &'a Rhythm) -> impl Iterator<Item = (
     activations.filter_map(|a| Some((a, thread.phase_at(a.woken)?.floor)))
 }
 
-pub fn judge_floors(machine: &Machine, seen: &Seen, thread: &Rhythm) -> Result<String, String> {
-    let (mut all, mut small, mut slow) = (0, 0, 0);
+/// Activations, those on too small a CPU, and those at too slow a clock.
+pub fn below_floors(machine: &Machine, seen: &Seen, thread: &Rhythm) -> [u32; 3] {
+    let [mut all, mut small, mut slow] = [0; 3];
     for (activation, floor) in under_floor(seen, thread) {
         let (cpu, capacity) = (activation.cpu, machine.cpus[activation.cpu as usize].capacity);
         let khz = seen.khz(cpu, activation.asleep).unwrap_or(0);
@@ -50,6 +51,11 @@ pub fn judge_floors(machine: &Machine, seen: &Seen, thread: &Rhythm) -> Result<S
         small += u32::from(capacity <= u32::from(floor) && capacity < 1024);
         slow += u32::from(machine.capacity_at(cpu, khz) < capacity_for(machine, cpu, floor));
     }
+    [all, small, slow]
+}
+
+pub fn judge_floors(machine: &Machine, seen: &Seen, thread: &Rhythm) -> Result<String, String> {
+    let [all, small, slow] = below_floors(machine, seen, thread);
     let figures = format!("{all} activations, {small} on too small a CPU, {slow} at too slow a clock");
     if all > 200 && small == 0 && slow == 0 {
         Ok(figures)
