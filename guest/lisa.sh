@@ -23,6 +23,8 @@ commands() {
 	echo "await $state enabled"
 	record one-small-right one-small
 	record three-small-right three-small
+	# A clock that does not change is in no trace.
+	for first in 0 4; do echo "print /sys/devices/system/cpu/cpufreq/policy$first/scaling_cur_freq"; done
 	record floors-right floors
 	record one-small-wrong one-small-bound
 	record three-small-wrong three-small-bound
@@ -41,5 +43,5 @@ commands >"$root/commands"
 guest_boot eas "$build" lisa "" | tr -d '\r' >"$to/log" || { echo "lisa.sh: the guest did not end; $to/log" >&2; exit 1; }
 ! grep '^= ' "$to/log" | grep -qvx '= 0' || { echo "lisa.sh: a command failed; $to/log" >&2; exit 1; }
 "$here/machine.sh" eas >"$to/machine.toml"
-awk -v to="$to" '/^\$ print / { file = to "/" substr($3, 2); next } /^= / { file = "" } file { print >file }' "$to/log"
+awk -v to="$to" '/^\$ print / { n = split($3, part, "/"); file = to "/" (part[n] == "scaling_cur_freq" ? part[n - 1] : part[n]); next } /^= / { file = "" } file { print >file }' "$to/log"
 cd "$here/.." && FAIRGROUND_RECORDED=$to cargo test --quiet -p fairground-lab --test lisa_like recorded -- --ignored --nocapture

@@ -1,11 +1,12 @@
 //! Conditions of the scenarios, asked of traces that a kernel wrote under `fairground live`: guest/lisa.sh records them.
 //!
 //! `FAIRGROUND_RECORDED` names a folder with `machine.toml` and, for each scenario and scheduler, a trace `SCENARIO-NAME.txt`: NAME is
-//! `right`, whose condition must hold, or `wrong`, whose must not.
+//! `right`, whose condition must hold, or `wrong`, whose must not. `policyN` has the clock in kHz of CPU N and those that share it, before
+//! floors are recorded.
 
 use std::path::{Path, PathBuf};
 
-use fairground_machine::Machine;
+use fairground_machine::{CpuId, FreqDomain, Machine};
 use fairground_sim::{SwitchState, TaskId, Time};
 use fairground_trace::{open, EventSource, PrevState, Thread, TraceError, TraceEvent, TraceEventKind};
 
@@ -73,8 +74,18 @@ fn for_each_event(path: &Path, mut event: impl FnMut(&TraceEvent)) -> Result<(),
     Ok(())
 }
 
+/// The clocks before anything is recorded.
+fn clocks(folder: &Path, machine: &Machine) -> Vec<(Time, CpuId, u32)> {
+    let of = |domain: &FreqDomain| {
+        let text = std::fs::read_to_string(folder.join(format!("policy{}", domain.cpus.first()?))).ok()?;
+        let khz: u32 = text.trim().parse().ok()?;
+        Some(domain.cpus.iter().map(|cpu| (0, cpu, khz)).collect::<Vec<_>>())
+    };
+    machine.freq_domains.iter().filter_map(of).flatten().collect()
+}
+
 /// A run of `threads` as a trace has it. Timers are absolute, so the last wakeup of a thread comes when its last period ends.
-fn read(path: &Path, threads: &[Rhythm]) -> Result<Seen, TraceError> {
+fn read(path: &Path, threads: &[Rhythm], clocks: &[(Time, CpuId, u32)]) -> Result<Seen, TraceError> {
     let mut last = 0;
     for_each_event(path, |event| {
         if matches!(event.what, TraceEventKind::Waking { task, .. } if number(task) == Some(0)) {
@@ -82,15 +93,17 @@ fn read(path: &Path, threads: &[Rhythm]) -> Result<Seen, TraceError> {
         }
     })?;
     let length = threads[0].spans().last().map_or(0, |span| span.1);
-    let mut reading = Reading { zero: last.saturating_sub(length), seen: Seen::default() };
+    let mut reading =
+        Reading { zero: last.saturating_sub(length), seen: Seen { clocks: clocks.to_vec(), ..Seen::default() } };
     for_each_event(path, |event| reading.event(event))?;
     Ok(reading.seen)
 }
 
 /// Activations of more than a tick, 4 ms. v6.12 asks for a clock before it counts the floor of a task that wakes up, so the clock follows at the
-/// tick. A guest works as fast with any clock, so activations become no longer by that.
+/// tick. A guest works as fast with any clock, so activations become no longer by that. `play` may take the work for twice as dear as it is
+/// where others run while it measures, so they are three ticks and more.
 fn long_floors(machine: &Machine) -> Vec<Rhythm> {
-    vec![between_sizes(machine, 64 * MS)]
+    vec![between_sizes(machine, 128 * MS)]
 }
 
 type Threads = fn(&Machine) -> Vec<Rhythm>;
@@ -111,8 +124,8 @@ const SCENARIOS: [(&str, Threads, Judge, IsWrong); 3] = [
         long_floors,
         |machine, seen, threads| judge_floors(machine, seen, &threads[0]),
         |machine, seen, threads| {
-            let [all, small, slow] = below_floors(machine, seen, &threads[0]);
-            all > 200 && small > 50 && slow > small
+            let [all, small, _] = below_floors(machine, seen, &threads[0]);
+            all > 200 && small > 50
         },
     ),
 ];
@@ -122,11 +135,12 @@ const SCENARIOS: [(&str, Threads, Judge, IsWrong); 3] = [
 fn conditions_hold_in_recorded_traces() {
     let folder = PathBuf::from(std::env::var_os("FAIRGROUND_RECORDED").expect("FAIRGROUND_RECORDED"));
     let machine = Machine::load(folder.join("machine.toml")).unwrap();
+    let clocks = clocks(&folder, &machine);
     let mut missed = Vec::new();
     for (name, threads, judge, is_wrong) in SCENARIOS {
         let threads = threads(&machine);
         for whose in ["right", "wrong"] {
-            let seen = read(&folder.join(format!("{name}-{whose}.txt")), &threads).unwrap();
+            let seen = read(&folder.join(format!("{name}-{whose}.txt")), &threads, &clocks).unwrap();
             let verdict = judge(&machine, &seen, &threads);
             println!("= {name}, {whose}: {verdict:?}");
             let is_as_meant = match whose {
