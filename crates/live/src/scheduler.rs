@@ -151,13 +151,13 @@ pub struct Capacity {
     pub whole: u64,
     /// For fair tasks, as the last balance passes found it.
     pub left: u64,
-    /// RT tasks.
+    /// What RT tasks take: their PELT utilization.
     pub rt: u64,
-    /// Deadline tasks.
+    /// What deadline tasks take, likewise.
     pub deadline: u64,
-    /// Interrupts; 0 with a kernel that does not account them.
+    /// What interrupts take, likewise; 0 with a kernel that does not account them.
     pub interrupts: u64,
-    /// Limits of the clock, of hardware or cpufreq, whichever is lower.
+    /// What limits of clocks take: of each CPU the larger of the hardware's and cpufreq's.
     pub limits: u64,
 }
 
