@@ -265,7 +265,6 @@ static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 
 		if (!idle_rq(rq))
 			continue;
-		read_limits(rq);
 		if (c->incoming) {
 			fg_nohz_idle_abort(sys, kick);
 			return;
@@ -273,6 +272,8 @@ static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 		if ((kick & FG_NOHZ_STATS_KICK) && fg_nohz_stats_due(rq, round->jiffies)) {
 			update_clock(rq, now);
 			update_blocked(rq, round->jiffies);
+		} else {
+			read_limits(rq);
 		}
 		if (fg_nohz_idle_cpu(rq, kick, round))
 			rebalance_domains(c, (s32)cpu, FG_CPU_IDLE);
