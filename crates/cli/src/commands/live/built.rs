@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use fairground_fair::ffi::{FG_FLAT_PICK, FG_RQ};
 use fairground_fair::{features, pick_rules, rules, Features};
 use fairground_host::Host;
 use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified, WAYS};
@@ -71,6 +72,16 @@ impl LiveCommand {
     }
 }
 
+/// With which features weights and quotas of cgroups count, if they do not with these. text: the features' names, without `fair:`.
+fn cgroup_note(text: &str, features: &Features) -> Option<String> {
+    const COMPETE: &str = "+weight-bits=20+flat-pick+throttle=task-early";
+    if features.on(FG_FLAT_PICK) {
+        return None;
+    }
+    let queue = if features.get(FG_RQ) == 0 { "+rq=eevdf" } else { "" };
+    Some(format!("weights and quotas of cgroups do nothing; they count with fair:{text}{queue}{COMPETE}"))
+}
+
 impl Start {
     fn run(self) -> Result<End, Failure> {
         let Some(text) = self.sched.strip_prefix("fair:") else { return Err(NotFair(self.sched).into()) };
@@ -78,7 +89,8 @@ impl Start {
         let machine = this_machine(self.machine.as_deref())?;
         let host = Host::new(Path::new("/"), false);
         let hz = self.hz.or_else(|| host.hz()).ok_or(NoHz)?;
-        features.notes().iter().for_each(|note| complain(&format!("note: {note}")));
+        let notes = features.notes().into_iter().chain(cgroup_note(text, &features));
+        notes.for_each(|note| complain(&format!("note: {note}")));
         let stop = stop_on_signals();
         let begin = Instant::now();
         let left = || self.seconds.map_or(Duration::MAX, |s| Duration::from_secs(s).saturating_sub(begin.elapsed()));
