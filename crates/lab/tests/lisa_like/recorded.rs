@@ -28,8 +28,12 @@ struct Reading {
 
 impl Reading {
     fn event(&mut self, event: &TraceEvent) {
-        let Some(time) = event.time.checked_sub(self.zero) else { return };
         let seen = &mut self.seen;
+        // A clock keeps what it got before the first period.
+        if let TraceEventKind::Frequency { cpu, khz } = event.what {
+            seen.clocks.push((event.time.saturating_sub(self.zero), cpu, khz));
+        }
+        let Some(time) = event.time.checked_sub(self.zero) else { return };
         match event.what {
             TraceEventKind::Waking { task, cpu } => {
                 if let Some(task) = number(task) {
@@ -59,7 +63,6 @@ impl Reading {
                     seen.run(time, task, event.cpu);
                 }
             }
-            TraceEventKind::Frequency { cpu, khz } => seen.clocks.push((time, cpu, khz)),
             _ => {}
         }
         seen.end = time;
@@ -84,17 +87,31 @@ fn clocks(folder: &Path, machine: &Machine) -> Vec<(Time, CpuId, u32)> {
     machine.freq_domains.iter().filter_map(of).flatten().collect()
 }
 
-/// A run of `threads` as a trace has it. Timers are absolute, so the last wakeup of a thread comes when its last period ends.
+/// When the first period of a thread began, of which these are the wakeups. Its timer is absolute, so the last wakeup comes when the last
+/// period ends. A wakeup is late by the timer's slack and by interrupts, and never early: the one that is least late counts, so that
+/// none falls into the period before.
+fn first_period(wakeups: &[Time], thread: &Rhythm) -> Time {
+    let period = thread.period;
+    let length = thread.spans().last().map_or(0, |span| span.1);
+    let last = wakeups.last().copied().unwrap_or(0);
+    let first = last.saturating_sub(length);
+    let of_timer = wakeups.iter().filter(|time| **time > first + period / 2);
+    // How much later than this one the last wakeup is, measured by its period.
+    let earlier = |time: &Time| (last - time + period / 2) % period;
+    let most = of_timer.map(earlier).max().map_or(0, |most| most.saturating_sub(period / 2));
+    first.saturating_sub(most)
+}
+
+/// A run of `threads` as a trace has it.
 fn read(path: &Path, threads: &[Rhythm], clocks: &[(Time, CpuId, u32)]) -> Result<Seen, TraceError> {
-    let mut last = 0;
+    let mut wakeups = Vec::new();
     for_each_event(path, |event| {
         if matches!(event.what, TraceEventKind::Waking { task, .. } if number(task) == Some(0)) {
-            last = event.time;
+            wakeups.push(event.time);
         }
     })?;
-    let length = threads[0].spans().last().map_or(0, |span| span.1);
-    let mut reading =
-        Reading { zero: last.saturating_sub(length), seen: Seen { clocks: clocks.to_vec(), ..Seen::default() } };
+    let zero = first_period(&wakeups, &threads[0]);
+    let mut reading = Reading { zero, seen: Seen { clocks: clocks.to_vec(), ..Seen::default() } };
     for_each_event(path, |event| reading.event(event))?;
     Ok(reading.seen)
 }
@@ -129,6 +146,17 @@ const SCENARIOS: [(&str, Threads, Judge, IsWrong); 3] = [
         },
     ),
 ];
+
+#[test]
+fn a_late_last_wakeup_moves_no_period() {
+    let thread = &long_floors(&Machine::preset("juno-r2").unwrap())[0];
+    let [length, period] = [thread.spans().last().unwrap().1, thread.period];
+    let begin = 7 * MS;
+    // One that another thread caused, before; then each period's end, all 20 us late but for one that is 10 us late.
+    let ends = (1..=length / period).map(|n| begin + n * period + if n == 5 { 10_000 } else { 20_000 });
+    let wakeups: Vec<Time> = std::iter::once(begin - MS).chain(ends).collect();
+    assert_eq!(first_period(&wakeups, thread), begin + 10_000);
+}
 
 #[test]
 #[ignore = "of traces from a guest: guest/lisa.sh"]
