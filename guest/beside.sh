@@ -19,6 +19,9 @@ fairground=${FAIRGROUND:-$here/../target/debug/fairground}
 CASES="
 periodic	symmetric	-	periodic.json	big,small	fair:v6.12+rq=eevdf
 energy		eas		-	periodic.json	big,small	fair:v6.12+rq=eevdf
+pipe		symmetric	-	sched-pipe:loops=1000,threads	sched-pipe	fair:v6.12+rq=eevdf
+rt-app		symmetric	-	rt-app-tour.json	ticker,worker,collector,parent,child	fair:v6.12+rq=eevdf
+little-and-big	eas	-	little-and-big.json	small,growing	fair:v6.12+rq=eevdf
 hackbench	symmetric	-	hackbench:groups=1,loops=20,pipe	hackbench-send,hackbench-recv	fair:v6.12+rq=eevdf
 cluster-level	clustered	-	hackbench:groups=1,fds=2,loops=1000,pipe	hackbench-send,hackbench-recv	fair:v6.6 fair:v6.6+cls-select=landed
 lb-rework	nodes		-	hogs.json	hog	fair:v5.4 fair:v5.5
@@ -49,7 +52,7 @@ commands() {
 
 # run CASE MACHINE STATES WORKLOAD THREADS SCHED...
 run() {
-	local case=$1 machine=$2 states=${3#-} workload=$4 threads=$5 root=$build/beside-root log=$build/beside-$1.log sched n=0
+	local case=$1 machine=$2 states=${3#-} workload=$4 threads=$5 root=$build/beside-root log=$build/beside-$1.log sched folder n=0
 	shift 5
 	rm -rf "$root"
 	mkdir -p "$root"/{proc,sys,dev}
@@ -57,7 +60,9 @@ run() {
 	cp "$build/fairground" "$root/"
 	"$here/machine.sh" "$machine" $states |
 		sed 's/^scale = .*/scale = { factor = 57, source = "fitted: sched-pipe in a guest under live" }/' >"$root/machine.toml"
-	[ ! -e "$here/workloads/$workload" ] || { cp "$here/workloads/$workload" "$root/"; workload=/$workload; }
+	for folder in "$here/workloads" "$here/../workloads"; do
+		[ ! -f "$folder/$workload" ] || { cp "$folder/$workload" "$root/"; workload=/$workload; break; }
+	done
 	commands "$workload" "$@" >"$root/commands"
 	(cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible | gzip -n1) >"$build/beside.gz"
 	guest_boot "$machine" "$build" beside "" | tr -d '\r' >"$log" || fail "$case: the guest did not end; $log"

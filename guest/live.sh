@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy schedules two guests, one with clocks and an energy model: starts `fairground live` there, records, plays workloads, changes a
-# feature, compares two sets of features, clamps a cgroup, limits a clock beside a deadline task, gives cgroups weights and a quota, takes a CPU away, ends it in three ways. Nothing may stall, the command's
-# policy has to decide as the kernel's did, and the kernel's fair class has to be in charge afterwards. Before that a guest has to accept
-# the programs as they are built for 512 CPUs.
+# feature, compares two sets of features, clamps a cgroup, limits a clock beside a deadline task, suspends the machine, takes a CPU away, ends
+# it in three ways, gives cgroups weights and a quota. Nothing may stall, the command's policy has to decide as the kernel's did, and the
+# kernel's fair class has to be in charge afterwards. Before that a guest has to accept the programs as they are built for 512 CPUs.
 # Usage: guest/live.sh BUILD		BUILD: what guest/build.sh --live wrote
 #
 # While a program computes, QEMU 7.2 with -icount leaves CPUs of higher numbers without a turn: FAIRGROUND_QEMU names a newer one
@@ -67,6 +67,13 @@ commands() {
 	/fairground live status
 	stop 9
 	${2:+write $2/scaling_max_freq 2362000}
+	&/fairground play /one.json --rounds 1
+	write /sys/class/rtc/rtc0/wakealarm +5
+	write /sys/power/state freeze
+	await /sys/power/suspend_stats/success 1
+	await $state enabled
+	stop 0
+	/fairground play sched-pipe:loops=200 --rounds 1
 	write /sys/devices/system/cpu/cpu7/online 0
 	await $starts 2
 	write /sys/devices/system/cpu/cpu7/online 1
