@@ -250,6 +250,35 @@ TRACEPOINT(hrtimer_expire_entry) int live_hrtimer_expire(unsigned long long *ctx
 	return 0;
 }
 
+/* ---- idle CPUs, also in a bypass -------------------------------------------------------------------------------- */
+
+/* rq, whose clock is up to date, runs its idle task from now on. */
+static inline void goes_idle(struct live_cpu *c, struct fg_cpu *rq)
+{
+	read_limits(rq);
+	enter_idle(rq);
+	c->ticked = 0;
+	c->idle_tick = LIVE_TICK_KEPT;
+	c->tick_stopped = 0;
+}
+
+/*
+ * While the kernel starts the scheduler, and while the machine is suspended, it schedules by itself (bypass), and does not call
+ * ops.update_idle. Otherwise that was called before the switch.
+ */
+static inline void idle_switch(u32 cpu, u32 is_idle)
+{
+	struct fg_cpu *rq = cpu_rq(head()->sys, cpu);
+
+	if (!!rq->curr_is_idle == is_idle)
+		return;
+	update_clock(rq, bpf_ktime_get_ns());
+	if (is_idle)
+		goes_idle(&head()->cpus[cpu], rq);
+	else
+		leave_idle(rq);
+}
+
 /* ---- switches and wakeups --------------------------------------------------------------------------------------- */
 
 TRACEPOINT(sched_switch) int live_sched_switch(unsigned long long *ctx)
@@ -264,6 +293,8 @@ TRACEPOINT(sched_switch) int live_sched_switch(unsigned long long *ctx)
 		tell(LIVE_SWITCH, prev, next, state, BPF_RB_NO_WAKEUP);
 	if (cpu >= head()->sys->nr_cpus)
 		return 0;
+	if (!prev->pid || !next->pid)
+		idle_switch(cpu, !next->pid);
 	had = class_of(prev, cpu);
 	gets = class_of(next, cpu);
 	if (had == CLASS_FAIR && gets == CLASS_FAIR)

@@ -447,8 +447,8 @@ OP(runnable) int live_runnable(unsigned long long *ctx)
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)cpu);
 	t->woken = wakes ? now : 0;
-	/* A task that is queued is taken out while its attributes change. */
-	if (!wakes && read_attributes(t, p))
+	/* A task that is queued is taken out while its attributes change. One that can wake up on one CPU only is not asked for its place. */
+	if ((!wakes || p->nr_cpus_allowed == 1 || p->migration_disabled) && read_attributes(t, p))
 		set_attributes(t);
 	join_cgroup(t, p);
 	update_clock(rq, now);
@@ -637,7 +637,6 @@ OP(running) int live_running(unsigned long long *ctx)
 	rq = cpu_rq(head()->sys, (u32)cpu);
 	c = &head()->cpus[(u32)cpu];
 	update_clock(rq, now);
-	/* The kernel says nothing of idle CPUs while it starts the scheduler. */
 	if (rq->curr_is_idle)
 		leave_idle(rq);
 	if (!t->fg.on_rq)
@@ -732,7 +731,8 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	if (c->ticked && now - c->ticked > c->longest_tickless)
 		c->longest_tickless = now - c->ticked;
 	c->ticked = now;
-	if (disabled < head()->own_disable)
+	/* The remote tick of nohz_full disables nothing for p. */
+	if (cpu == bpf_get_smp_processor_id() && disabled < head()->own_disable)
 		head()->own_disable = disabled;
 	if (balance_due(c, rq, now))
 		c->rebalance = 1;
@@ -772,13 +772,11 @@ OP(update_idle) int live_update_idle(unsigned long long *ctx)
 		leave_idle(rq);
 		return 0;
 	}
-	read_limits(rq);
-	enter_idle(rq);
+	/* 7.3 repeats it after a bypass. */
+	if (!rq->curr_is_idle)
+		goes_idle(c, rq);
 	if (c->refilled)
 		scx_bpf_kick_cpu((s32)ctx[0], 0);
-	c->ticked = 0;
-	c->idle_tick = LIVE_TICK_KEPT;
-	c->tick_stopped = 0;
 	/* Those that are still accounted here may be on their way to other CPUs. One in the queue would wait for ever. */
 	if (rq->h_nr_running)
 		read_queue((u32)ctx[0], 0);

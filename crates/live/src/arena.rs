@@ -170,7 +170,7 @@ impl Arena {
             self.set(groups + i * size(group, Build::Small) + member(group, "tg").offset, at as u64);
         }
         assert!(!allocator.is_exhausted(), "groups_len");
-        self.set(self.sys() + member(number("fg_sys"), "tgs").offset, tgs as u64);
+        self.set(self.head("sys") as usize + member(number("fg_sys"), "tgs").offset, tgs as u64);
         self.set(self.head_member("groups"), groups as u64);
     }
 
@@ -284,29 +284,37 @@ impl Arena {
         self.get(self.head_member(name))
     }
 
-    fn sys(&self) -> usize {
-        self.head("sys") as usize
+    /// Where `fg_sys` is; none while the process that started the scheduler fills the arena anew.
+    fn sys(&self) -> Option<usize> {
+        Some(self.head("sys") as usize).filter(|at| *at != 0)
     }
 
-    /// CPUs of the machine.
+    /// CPUs of the machine; 0 while the arena is filled anew.
     pub fn nr_cpus(&self) -> usize {
-        let at = self.sys() + member(number("fg_sys"), "nr_cpus").offset;
+        let Some(sys) = self.sys() else { return 0 };
+        let at = sys + member(number("fg_sys"), "nr_cpus").offset;
         // SAFETY: an aligned u32 of the arena.
         unsafe { (at as *const u32).read_volatile() as usize }
     }
 
+    /// While the arena is filled anew: the address of some number in it.
     fn cpu_member(&self, cpu: usize, name: &str) -> usize {
         let of = number("live_cpu");
-        self.head("cpus") as usize + cpu * size(of, Build::Small) + member(of, name).offset
+        let cpus = self.head("cpus") as usize;
+        if cpus == 0 {
+            return Arena::HEAD;
+        }
+        cpus + cpu * size(of, Build::Small) + member(of, name).offset
     }
 
     /// The numbers of a member of a CPU's `live_cpu`.
     pub fn cpu(&self, cpu: usize, name: &str) -> Vec<u64> {
         let len = member(number("live_cpu"), name).len;
-        (0..len / 8).map(|i| self.get(self.cpu_member(cpu, name) + i * 8)).collect()
+        let at = self.cpu_member(cpu, name);
+        (0..len / 8).map(|i| self.get(at + i * 8)).collect()
     }
 
-    /// A number of a CPU's `fg_cpu`, of 4 or 8 bytes: a member, or one of a struct within it.
+    /// A number of a CPU's `fg_cpu`, of 4 or 8 bytes: a member, or one of a struct within it. 0 while the arena is filled anew.
     ///
     /// Panics if there is no such member.
     pub fn policy_cpu(&self, cpu: usize, name: &str, within: Option<(&str, &str)>) -> u64 {
@@ -316,7 +324,10 @@ impl Arena {
             let inner = member(number(inner), name);
             place = Place { offset: place.offset + inner.offset, len: inner.len };
         }
-        let cpus = self.get(self.sys() + member(number("fg_sys"), "cpus").offset) as usize;
+        let cpus = self.sys().map_or(0, |sys| self.get(sys + member(number("fg_sys"), "cpus").offset) as usize);
+        if cpus == 0 {
+            return 0;
+        }
         let at = cpus + cpu * size(of, Build::Small) + place.offset;
         match place.len {
             // SAFETY: an aligned u32 of the arena.
@@ -325,21 +336,23 @@ impl Arena {
         }
     }
 
-    fn feature_at(&self, id: usize) -> *mut u8 {
+    fn feature_at(&self, id: usize) -> Option<*mut u8> {
         let values = member(number("fg_sys"), "feat");
         assert!(id < values.len, "feature {id}");
-        (self.sys() + values.offset + id) as *mut u8
+        Some((self.sys()? + values.offset + id) as *mut u8)
     }
 
-    /// The value of a feature that is in force.
+    /// The value of a feature that is in force; 0 while the arena is filled anew.
     pub fn feature(&self, id: usize) -> u8 {
         // SAFETY: a byte of the arena.
-        unsafe { self.feature_at(id).read_volatile() }
+        self.feature_at(id).map_or(0, |at| unsafe { at.read_volatile() })
     }
 
-    /// Puts a value of a feature in force, from the next question to the policy on.
+    /// Puts a value of a feature in force, from the next question to the policy on; not while the arena is filled anew.
     pub fn set_feature(&self, id: usize, value: u8) {
-        // SAFETY: a byte of the arena.
-        unsafe { self.feature_at(id).write_volatile(value) }
+        if let Some(at) = self.feature_at(id) {
+            // SAFETY: a byte of the arena.
+            unsafe { at.write_volatile(value) }
+        }
     }
 }

@@ -53,6 +53,11 @@ impl Host {
         CpuMask::parse_list(&self.read("/sys/devices/system/cpu/online")?).ok()
     }
 
+    /// The CPUs that are there, online or not; none: the kernel does not say.
+    pub fn present(&self) -> Option<CpuMask> {
+        CpuMask::parse_list(&self.read("/sys/devices/system/cpu/present")?).ok()
+    }
+
     /// Whether schedutil sets the clocks of all CPUs that are online, without which placement is not energy-aware.
     pub fn is_governed_by_schedutil(&self) -> bool {
         let policies = fs::read_dir(self.path("/sys/devices/system/cpu/cpufreq")).into_iter().flatten().flatten();

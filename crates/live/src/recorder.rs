@@ -112,7 +112,9 @@ impl<'r> Recording<'r> {
     fn lost(&self) -> (u64, u64) {
         let arena = &self.running.arena;
         let sum = |name| (0..arena.nr_cpus()).map(|cpu| arena.cpu(cpu, name)[0]).sum::<u64>();
-        (sum("lost_decisions") - self.lost_before.0, sum("lost_events") - self.lost_before.1)
+        // A scheduler that was started anew counts from 0.
+        let since = |name, before: u64| sum(name).saturating_sub(before);
+        (since("lost_decisions", self.lost_before.0), since("lost_events", self.lost_before.1))
     }
 }
 

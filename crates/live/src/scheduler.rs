@@ -13,6 +13,8 @@ use crate::host::Host;
 use crate::structs::MAX_CPUS;
 use crate::{kernel_error, now, LiveError};
 
+/// Its name in sched_ext: `.name` in live.bpf.c.
+const NAME: &str = "fairground";
 /// The BPF object that build.rs made of `bpf/live.bpf.c`.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/live.bpf.o"));
 /// Where the maps of a scheduler that runs have names.
@@ -185,15 +187,17 @@ impl Scheduler {
     pub fn start(machine: &Machine, features: &Features, hz: u32) -> Result<Scheduler, LiveError> {
         check_kernel()?;
         check_cpus(machine)?;
-        let mut sandbox = sandbox(machine, features, hz)?;
+        sandbox(machine, features, hz)?;
         check_room()?;
         let object = load()?;
+        // Anew: to load takes long, and CPUs may have gone offline meanwhile.
+        let mut sandbox = sandbox(machine, features, hz)?;
         // SAFETY: libbpf has mapped the arena at START, where nothing was, and nothing is attached.
         let arena = unsafe { Arena::fill(&mut sandbox, &idle_states(machine), 1) }?;
         let mut scheduler = Scheduler { links: Vec::new(), object, arena, is_pinned: false };
-        // Of one that was killed.
-        unpin();
         scheduler.attach()?;
+        // Of one that was killed. Who runs keeps its name: then the kernel attaches no other.
+        unpin();
         scheduler.pin();
         Ok(scheduler)
     }
@@ -212,6 +216,7 @@ impl Scheduler {
             }
         }
         self.links.clear();
+        check_cpus(machine)?;
         // Programs that are just called end first.
         std::thread::sleep(std::time::Duration::from_millis(10));
         let mut sandbox = sandbox(machine, features, hz)?;
@@ -313,11 +318,11 @@ impl Scheduler {
 
 impl Drop for Scheduler {
     fn drop(&mut self) {
-        let ended = self.ended().is_some();
         // The scheduler first: its state is right only as long as it is told of migrations.
         while self.links.pop().is_some() {}
+        let arena = self.object.maps().find(|map| map.name() == "arena").and_then(|map| map_id(&map));
         // If the kernel has ended it, another one may have the name by now.
-        if self.is_pinned && !ended {
+        if self.is_pinned && has_name(arena) {
             unpin();
         }
     }
@@ -339,7 +344,7 @@ impl Running {
     /// [`LiveError::NotRunning`], or its arena cannot be mapped.
     pub fn open() -> Result<Running, LiveError> {
         let path = Path::new(ARENA_PIN);
-        if !path.exists() || Host::this().other_scheduler().as_deref() != Some("fairground") {
+        if !path.exists() || Host::this().other_scheduler().as_deref() != Some(NAME) {
             return Err(LiveError::NotRunning);
         }
         let map =
@@ -355,12 +360,9 @@ impl Running {
 
     /// Whether it still runs, and was not started anew since.
     pub fn is_in_charge(&self) -> bool {
-        if self.arena.head("starts") != self.starts {
-            return false;
-        }
-        let id = |map: &MapHandle| map.info().map(|info| info.info.id).ok();
-        let pinned = MapHandle::from_pinned_path(ARENA_PIN).ok();
-        pinned.is_some_and(|pinned| id(&pinned).is_some_and(|now| id(&self.map) == Some(now)))
+        self.arena.head("starts") == self.starts
+            && Host::this().other_scheduler().as_deref() == Some(NAME)
+            && has_name(map_id(&self.map))
     }
 
     /// What it has done so far.
@@ -377,6 +379,17 @@ impl Running {
     pub fn set_feature(&self, id: usize, value: u8) {
         self.arena.set_feature(id, value);
     }
+}
+
+/// The kernel's number of a map.
+fn map_id(map: &impl MapCore) -> Option<u32> {
+    map.info().ok().map(|info| info.info.id)
+}
+
+/// Whether the arena that others find is the one with this number.
+fn has_name(arena: Option<u32>) -> bool {
+    let pinned = MapHandle::from_pinned_path(ARENA_PIN).ok();
+    arena.is_some() && pinned.and_then(|pinned| map_id(&pinned)) == arena
 }
 
 /// Takes the names away.
@@ -460,14 +473,18 @@ fn check_cpus(machine: &Machine) -> Result<(), LiveError> {
         return Err(LiveError::Machine(format!("expected {MAX_CPUS} CPUs at most, the machine has {nr}")));
     }
     let here = libbpf_rs::num_possible_cpus().map_err(|error| kernel_error("count the CPUs", error))?;
-    // There may be more that are not online, e.g. because they could be plugged in.
-    let beyond = Host::this().online().map_or(0, |online| online.minus(&machine.all_cpus()).count());
-    if nr > here || beyond > 0 {
-        return Err(LiveError::Machine(format!(
-            "the machine file has {nr} CPUs, this machine {here}, of which {beyond} that are online are not in the file"
-        )));
+    if nr > here {
+        return Err(LiveError::Machine(format!("the machine has {nr} CPUs, this one {here} at most")));
     }
-    Ok(())
+    // There may be more that are possible, e.g. because they could be plugged in.
+    let unknown = Host::this().present().map(|present| present.minus(&machine.all_cpus())).unwrap_or_default();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(LiveError::Machine(format!(
+        "CPUs {unknown} of this machine are not among the {nr} of the machine that was named, or captured, which has those that are online: \
+         bring all online, or name a file with all of them"
+    )))
 }
 
 /// Loads the programs, with an arena at [`START`].

@@ -28,8 +28,11 @@ struct Before<'r> {
 
 impl Drop for Before<'_> {
     fn drop(&mut self) {
-        // All of them could be changed before.
-        let _ = switch(self.running, &self.features);
+        // One that was started anew has those that it was started with.
+        if self.running.is_in_charge() {
+            // All of them could be changed before.
+            let _ = switch(self.running, &self.features);
+        }
     }
 }
 
@@ -52,6 +55,7 @@ impl Ab {
         let stop = stop_on_signals();
         let before = Before { running: &running, features: in_force(&running) };
         let mut results = vec![Vec::new(), Vec::new()];
+        let mut is_cut_short = false;
         for seed in 1..=self.rounds {
             // Base first, then test first: a drift of the machine falls on both.
             let order = if seed % 2 == 1 { [0, 1] } else { [1, 0] };
@@ -61,6 +65,10 @@ impl Ab {
                 let options = RoundOptions { seed, limit, count_migrations: false };
                 let least = self.round.unwrap_or_default();
                 let Some(metrics) = round(&player, &running, &options, least, &stop)? else { break };
+                is_cut_short = !running.is_in_charge();
+                if is_cut_short {
+                    break;
+                }
                 pair[side] = Some(Ok(RunReport { hash: hash(&metrics), metrics, notes: Vec::new() }));
             }
             let [Some(base), Some(test)] = pair else { break };
@@ -69,6 +77,10 @@ impl Ab {
         }
         drop(before);
         let done = results[0].len();
+        let why = "the scheduler has ended meanwhile, or was started anew";
+        if done == 0 && is_cut_short {
+            return Err(run_failed(format!("{why}; no pair of rounds was done")));
+        }
         if done == 0 {
             return Err(Failure::Interrupted("interrupted; no pair of rounds was done".into()));
         }
@@ -76,6 +88,9 @@ impl Ab {
         let settings = [&self.base, &self.test].map(|sched| Settings::new(name, &self.workload, sched));
         let seeds: Vec<u64> = (1..=done as u64).collect();
         print(&self.format.render_for(&Report::new(&settings, &seeds, &results), columns(None)))?;
+        if is_cut_short {
+            return Err(run_failed(format!("{why}; {done} of {} pairs were done", self.rounds)));
+        }
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::Interrupted(format!("interrupted; {done} of {} pairs were done", self.rounds)));
         }
@@ -133,8 +148,9 @@ fn round(
 /// What the scheduler has counted between two looks, for each time that the workload was played. All tasks of the machine count.
 fn counted(before: &Status, after: &Status, times: f64) -> Vec<MetricValue> {
     let placed = |status: &Status| status.placed.iter().sum::<u64>() as f64;
-    let waits = (after.waits.count - before.waits.count) as f64;
-    let waited = (after.waits.sum_ns - before.waits.sum_ns) as f64 / 1e3;
+    // One that was started anew counts from 0, and its round does not count.
+    let waits = after.waits.count.saturating_sub(before.waits.count) as f64;
+    let waited = after.waits.sum_ns.saturating_sub(before.waits.sum_ns) as f64 / 1e3;
     let metric = |name, unit, better, meaning| Metric::new(name, unit, better, meaning);
     let each = |now: f64, then: f64| (now - then) / times;
     let mut all = vec![

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use fairground_fair::ffi::{FG_FLAT_PICK, FG_RQ};
+use fairground_fair::ffi::{FG_CLS_SELECT, FG_FLAT_PICK, FG_RQ};
 use fairground_fair::{features, pick_rules, rules, Features};
 use fairground_host::Host;
 use fairground_live::{verify, Running, Scheduler, Status as Counters, Verified, WAYS};
@@ -40,7 +40,7 @@ pub(super) struct NotFair(pub(super) String);
 struct Fixed(&'static str);
 
 /// Features by which queues, their sums or domains were made when the scheduler started.
-const FIXED: [&str; 16] = [
+const FIXED: [&str; 20] = [
     "rq",
     "flat-pick",
     "weight-bits",
@@ -57,7 +57,17 @@ const FIXED: [&str; 16] = [
     "weight-in-map",
     "llc-phys",
     "balance-shared",
+    "asym-cap-full",
+    "asym-prefer-sibling",
+    "group-flags",
+    "wake-cap",
 ];
+
+/// `cls-select=landed` changes flags of domains, its other values do not.
+fn is_fixed(name: &str, wanted: &Features, now: &Features) -> bool {
+    FIXED.contains(&name)
+        || name == "cls-select" && wanted.is(FG_CLS_SELECT, "landed") != now.is(FG_CLS_SELECT, "landed")
+}
 
 impl LiveCommand {
     pub fn run(self) -> Result<End, Failure> {
@@ -197,8 +207,9 @@ pub(super) fn switch(running: &Running, features: &Features) -> Result<(), Failu
 
 /// The features that differ from those in force, all of which can change while the scheduler runs.
 pub(super) fn changeable(running: &Running, wanted: &Features) -> Result<Vec<usize>, Failure> {
-    let ids = wanted.differing(&in_force(running));
-    match ids.iter().map(|id| features()[*id].name).find(|name| FIXED.contains(name)) {
+    let now = in_force(running);
+    let ids = wanted.differing(&now);
+    match ids.iter().map(|id| features()[*id].name).find(|name| is_fixed(name, wanted, &now)) {
         Some(name) => Err(Fixed(name).into()),
         None => Ok(ids),
     }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use fairground_fair::{balance_rules, note_text, pick_rules, rules, Features, Options, Topology};
 use fairground_live::{record, Different, Recorded, Running, What};
 use fairground_trace::{Export, FtraceText, Hardware, Names, PerfettoTrace, RuleNames};
+use nix::sys::signal::{kill, Signal};
+use nix::unistd::Pid;
 
 use super::built::this_machine;
 use super::Record;
@@ -125,11 +127,22 @@ impl Beside<'_> {
         !matches!(self.state, State::Ended(_))
     }
 
-    /// A command that still runs goes on, as it does beside `perf record` that is interrupted; why it failed, if it did.
-    fn end(self) -> Option<String> {
-        match self.state {
-            State::Ended(why) => why,
+    /// Ends a command that still runs, as `perf record` does; why it failed, if it did by itself.
+    fn end(mut self) -> Option<String> {
+        match &mut self.state {
+            State::Ended(why) => why.take(),
             State::Waits | State::Runs(_) => None,
+        }
+    }
+}
+
+impl Drop for Beside<'_> {
+    fn drop(&mut self) {
+        let State::Runs(child) = &mut self.state else { return };
+        if matches!(child.try_wait(), Ok(None)) {
+            // Not waited for yet: nobody else has its number.
+            let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
+            let _ = child.wait();
         }
     }
 }
