@@ -246,7 +246,10 @@ global_func u32 newidle_balance(struct live_cpu *c state_arg, RQ, u64 now)
 	return 0;
 }
 
-/* nohz_idle_balance of an idle CPU that was kicked: for all whose tick is stopped. DEVIATION: none of them gets its turn by age. */
+/*
+ * nohz_idle_balance of an idle CPU that was kicked: for all whose tick is stopped. DEVIATION: by their numbers, not from the CPU behind
+ * this one on.
+ */
 static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 {
 	struct fg_sys *sys = head()->sys;

@@ -211,7 +211,10 @@ global_func u32 set_next_entity(RQ, SLOT)
 	return 0;
 }
 
-/* DEVIATION: the next task is not known here, so that groups that it is in as well are put back, and get the CPU anew. */
+/*
+ * DEVIATION: the next task is not known here, so that groups that it is in as well are put back, and get the CPU anew. Their averages are
+ * updated once more by that.
+ */
 global_func u32 put_prev_entity(RQ, SLOT)
 {
 	struct fg_tg *tg = t->fg.tg;

@@ -24,7 +24,7 @@
 /* The tick of an idle CPU. */
 #define LIVE_TICK_KEPT 0 /* it has not come yet */
 #define LIVE_TICK_CAME 1 /* it has come, or was stopped */
-#define LIVE_TICK_RESTARTED 2 /* it runs because a pass made the CPU leave its idle loop: it counts for none */
+#define LIVE_TICK_RESTARTED 2 /* it runs because a pass made the CPU leave its idle loop: it makes no pass and is not counted */
 
 #define LIVE_ACTIVE 3 /* live_pass.kind, beside FG_CPU_*: a task is pushed */
 #define LIVE_KINDS 4

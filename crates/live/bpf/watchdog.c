@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The scheduler's own watchdog, below the kernel's (ops.timeout_ms), which ends the scheduler without a second look. Once a second
- * the CPU whose tick comes first looks at the queues of all CPUs, idle ones included. Where a task has waited for long, its CPU gets
- * another look at its queue, which is counted; where one has waited too long, the scheduler ends with the task's name in the message,
+ * the CPU with a fair task whose tick comes first looks at the queues of all CPUs, idle ones included. Where a task has waited for long, its CPU gets
+ * another look at its queue, which is counted; where one has waited too long, the scheduler ends with the task's pid in the message,
  * and the kernel's fair class is in charge again.
  *
  * DEVIATION: the kernel's fair class lets a task of little weight wait as long as its weight says: one that has a 5,000th of the weight

@@ -264,5 +264,11 @@ mod tests {
             }
         }
         assert!(rules.len() > 6, "{rules:?}");
+        // Another process may look while the arena is filled anew.
+        // SAFETY: mapped, and no program uses it.
+        unsafe { ptr::write_bytes(Arena::HEAD as *mut u8, 0, crate::arena::PAGE) };
+        assert_eq!((arena.nr_cpus(), arena.feature(0), arena.policy_cpu(3, "cpu_capacity", None)), (0, 0, 0));
+        arena.set_feature(0, 1);
+        assert!(arena.cpu(3, "placed").iter().all(|count| *count == 0));
     }
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use fairground_fair::ffi::FgIdleState;
 use fairground_fair::{Features, PolicySandbox};
 use fairground_machine::{IdleState, Machine};
-use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, Program};
+use libbpf_rs::btf::{Btf, BtfType};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, Program};
 
 use crate::arena::{pages, Arena, PAGE, START};
 use crate::host::Host;
@@ -24,6 +25,8 @@ const ARENA_PIN: &str = "/sys/fs/bpf/fairground-live/arena";
 pub(crate) const EVENTS_PIN: &str = "/sys/fs/bpf/fairground-live/events";
 /// The maps that have names. The arena last: who finds it finds all.
 const PINNED: [(&str, &str); 2] = [("events", EVENTS_PIN), ("arena", ARENA_PIN)];
+/// Sections of programs that are called at a tracepoint, before its name.
+const TRACED: &str = "tp_btf/";
 /// Bytes of `ended.reason` and `ended.message` in live.bpf.c; the dump follows.
 const TEXTS: [usize; 2] = [128, 1024];
 
@@ -236,8 +239,7 @@ impl Scheduler {
 
     fn attach(&mut self) -> Result<(), LiveError> {
         let failed = |error| kernel_error("attach the scheduler", error);
-        for program in
-            self.object.progs_mut().filter(|program| program.section().to_string_lossy().starts_with("tp_btf/"))
+        for program in self.object.progs_mut().filter(|program| program.section().to_string_lossy().starts_with(TRACED))
         {
             self.links.push(program.attach().map_err(failed)?);
         }
@@ -504,7 +506,24 @@ fn load() -> Result<Object, LiveError> {
             }
         }
     }
+    let missing = missing_tracepoints(&open).map_err(refused)?;
+    if !missing.is_empty() {
+        return Err(LiveError::Lacking(missing));
+    }
     open.load().map_err(refused)
+}
+
+/// Tracepoints of programs that the kernel has not, in words.
+fn missing_tracepoints(object: &OpenObject) -> Result<Vec<String>, libbpf_rs::Error> {
+    let kernel = Btf::from_vmlinux()?;
+    let is_missing = |name: &String| kernel.type_by_name::<BtfType>(&format!("btf_trace_{name}")).is_none();
+    let sections = object.progs().map(|program| program.section().to_string_lossy().into_owned());
+    let names = sections.filter_map(|section| Some(section.strip_prefix(TRACED)?.to_string()));
+    let words = |name: String| match name.as_str() {
+        "tick_stop" => "the kernel has no tracepoint tick_stop (CONFIG_NO_HZ_IDLE or CONFIG_NO_HZ_FULL)".into(),
+        _ => format!("the kernel has no tracepoint {name} (CONFIG_TRACEPOINTS)"),
+    };
+    Ok(names.filter(is_missing).map(words).collect())
 }
 
 fn status(arena: &Arena) -> Status {
