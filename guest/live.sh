@@ -43,7 +43,7 @@ cross_build() {
 commands() {
 	local start="&/fairground live start --sched fair:v$1 --hz 250"
 	# Of the kernel: whether a scheduler runs, and how many it has started.
-	local state=/sys/kernel/sched_ext/state starts=/sys/kernel/sched_ext/enable_seq
+	local state=/sys/kernel/sched_ext/state starts=/sys/kernel/sched_ext/enable_seq tracing=/sys/kernel/debug/tracing
 	cat <<-EOF
 	/fairground live check
 	$start
@@ -67,12 +67,16 @@ commands() {
 	/fairground live status
 	stop 9
 	${2:+write $2/scaling_max_freq 2362000}
-	&/fairground play /one.json --rounds 1
+	&/fairground play /hog.json --rounds 1
+	/fairground play /one.json --rounds 1
+	write $tracing/events/sched_ext/sched_ext_dump/enable 1
 	write /sys/class/rtc/rtc0/wakealarm +5
 	write /sys/power/state freeze
+	write /proc/sysrq-trigger D
 	await /sys/power/suspend_stats/success 1
 	await $state enabled
-	stop 0
+	print $tracing/trace
+	stop 9
 	/fairground play sched-pipe:loops=200 --rounds 1
 	write /sys/devices/system/cpu/cpu7/online 0
 	await $starts 2
@@ -111,7 +115,7 @@ all_ended() {
 boot() {
 	local log=$build/live-$1.log placed
 	guest_boot "$1" "$build" live "" | tr -d '\r' >"$log" || fail "$1: the guest did not end"
-	all_ended "$1" "= -9 = -9 "
+	all_ended "$1" "= -9 = -9 = -9 "
 	grep -Eq 'rounds for CPUs without tick asked for, [1-9]' "$log" || fail "$1: no idle CPU balanced for the others"
 	# Without cpuidle the kernel stops the tick of an idle CPU when it has come once.
 	grep -Eq '[1-9][0-9]*  ticks of idle CPUs, [1-9]' "$log" || fail "$1: no tick of an idle CPU found a domain due"
@@ -120,6 +124,9 @@ boot() {
 	# A deadline task of 30 % of a CPU; its signal stays for a while where it was before.
 	awk '/^capacity of all CPUs/ { gsub(/[,;]/, ""); deadline = $16; interrupts = $18; exit } END { exit !(deadline > 200 && deadline < 600 && interrupts > 0) }' "$log" ||
 		fail "$1: $(grep -m 1 '^capacity of all' "$log"), with a deadline task of 307"
+	# After a suspension, in which the kernel tells the scheduler of no idle CPU: whether each is idle, by the kernel and by the policy.
+	awk '/ curr=/ { idle = / curr=swapper/ } /policy: current/ { all++; idled += idle; wrong += idle != (/idle 1/ ? 1 : 0) }
+		END { exit !(all == 8 && idled > 2 && !wrong) }' "$log" || fail "$1: the policy does not know which CPUs are idle after a suspension"
 	echo "$(cat "$build/release"), $1: ${placed% *} placements recorded, the command's policy decides alike; no stall; the fair class is in charge"
 }
 
@@ -203,9 +210,9 @@ FAIRGROUND_LIVE_CPUS=512 cross_build fairground-512
 cross_build fairground
 check_512
 release=$(cut -d- -f1 "$build/release")
-commands "$release" | initramfs fairground "$here/workloads/one.json"
+commands "$release" | initramfs fairground "$here"/workloads/{one,hog}.json
 boot symmetric
-commands "$release" /sys/devices/system/cpu/cpufreq/policy4 | initramfs fairground "$here/workloads/one.json"
+commands "$release" /sys/devices/system/cpu/cpufreq/policy4 | initramfs fairground "$here"/workloads/{one,hog}.json
 boot eas
 # Four CPUs of 1024 were limited to 1421 of 2362 MHz: 408 each.
 awk '/^capacity of all CPUs/ { gsub(/[,;]/, ""); whole = $5; left = $9; limits = $NF; exit }

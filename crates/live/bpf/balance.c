@@ -266,7 +266,8 @@ static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 	{
 		struct fg_cpu *rq = cpu_rq(sys, cpu);
 
-		if (!idle_rq(rq))
+		/* Its own turn comes last. */
+		if (!idle_rq(rq) || (cpu == (u32)here && !feat(sys, FG_ILB_ONE_OF)))
 			continue;
 		if (c->incoming) {
 			fg_nohz_idle_abort(sys, kick);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Cgroups and their weights (cpu.weight), for policies in which the tasks of all groups compete in one queue (flat-pick): a task's fg_tg
- * follows its cgroup. Cgroup ops are not used: the kernel has a group for each cgroup and for each autogroup, and each
- * wakeup looks at the one that the task is in. So a group is known here as long as it has tasks, groups within it, or load that they left.
+ * follows its cgroup. Cgroup ops are not used: they tell nothing of autogroups, and a task that wakes up has to be looked up in any case.
+ * Each wakeup looks at the group that the task is in. So a group is known here as long as it has tasks, groups within it, or load that they left.
  *
  * DEVIATION: a task that is moved to another cgroup while it sleeps counts in the former one until it wakes up. cpu.idle counts as it
  * was when the group became known. Autogroups count as the root group; what is more than LIVE_GROUP_DEPTHS deep, and what finds none of

@@ -263,8 +263,8 @@ static inline void goes_idle(struct live_cpu *c, struct fg_cpu *rq)
 }
 
 /*
- * While the kernel starts the scheduler, and while the machine is suspended, it schedules by itself (bypass), and does not call
- * ops.update_idle. Otherwise that was called before the switch.
+ * Before the kernel has started the scheduler, and while the machine is suspended, it schedules by itself (bypass), and does not call
+ * ops.update_idle. Else that comes before the switch, and there is nothing left to do.
  */
 static inline void idle_switch(u32 cpu, u32 is_idle)
 {

@@ -447,7 +447,10 @@ OP(runnable) int live_runnable(unsigned long long *ctx)
 		return 0;
 	rq = cpu_rq(head()->sys, (u32)cpu);
 	t->woken = wakes ? now : 0;
-	/* A task that is queued is taken out while its attributes change. One that can wake up on one CPU only is not asked for its place. */
+	/*
+	 * A task that is queued is taken out while its attributes change. Where a task may run on one CPU only, its wakeup comes here without
+	 * ops.select_cpu.
+	 */
 	if ((!wakes || p->nr_cpus_allowed == 1 || p->migration_disabled) && read_attributes(t, p))
 		set_attributes(t);
 	join_cgroup(t, p);

@@ -297,7 +297,7 @@ impl Arena {
         unsafe { (at as *const u32).read_volatile() as usize }
     }
 
-    /// While the arena is filled anew: the address of some number in it.
+    /// Where a member of a CPU's `live_cpu` is. While the arena is filled anew it is [`Arena::HEAD`]: within the mapping, and only to be read.
     fn cpu_member(&self, cpu: usize, name: &str) -> usize {
         let of = number("live_cpu");
         let cpus = self.head("cpus") as usize;

@@ -53,8 +53,11 @@ impl Host {
         CpuMask::parse_list(&self.read("/sys/devices/system/cpu/online")?).ok()
     }
 
-    /// The CPUs that are there, online or not; none: the kernel does not say.
-    pub fn present(&self) -> Option<CpuMask> {
+    /// The CPUs that are online, or may come online: not those that the command line (`nosmt=force`) keeps out. None: the kernel does not say.
+    pub fn usable(&self) -> Option<CpuMask> {
+        if self.read("/sys/devices/system/cpu/smt/control").is_some_and(|control| control == "forceoff") {
+            return self.online();
+        }
         CpuMask::parse_list(&self.read("/sys/devices/system/cpu/present")?).ok()
     }
 
@@ -122,6 +125,11 @@ mod tests {
         assert!(host.is_governed_by_schedutil());
         file(&root, "sys/devices/system/cpu/cpufreq/policy4/scaling_governor", "performance\n");
         assert!(!host.is_governed_by_schedutil());
+        file(&root, "sys/devices/system/cpu/online", "0-3\n");
+        file(&root, "sys/devices/system/cpu/present", "0-7\n");
+        assert_eq!(host.usable().unwrap().count(), 8);
+        file(&root, "sys/devices/system/cpu/smt/control", "forceoff\n");
+        assert_eq!(host.usable().unwrap().count(), 4);
         fs::remove_dir_all(&root).unwrap();
     }
 }

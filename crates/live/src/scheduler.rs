@@ -190,16 +190,17 @@ impl Scheduler {
     pub fn start(machine: &Machine, features: &Features, hz: u32) -> Result<Scheduler, LiveError> {
         check_kernel()?;
         check_cpus(machine)?;
+        // What it refuses is said before the programs are loaded, which takes long.
         sandbox(machine, features, hz)?;
         check_room()?;
         let object = load()?;
-        // Anew: to load takes long, and CPUs may have gone offline meanwhile.
+        // CPUs may have gone offline meanwhile.
         let mut sandbox = sandbox(machine, features, hz)?;
         // SAFETY: libbpf has mapped the arena at START, where nothing was, and nothing is attached.
         let arena = unsafe { Arena::fill(&mut sandbox, &idle_states(machine), 1) }?;
         let mut scheduler = Scheduler { links: Vec::new(), object, arena, is_pinned: false };
         scheduler.attach()?;
-        // Of one that was killed. Who runs keeps its name: then the kernel attaches no other.
+        // Of one that was killed: if another one runs, the kernel has refused to attach this one, and its names stay.
         unpin();
         scheduler.pin();
         Ok(scheduler)
@@ -476,16 +477,20 @@ fn check_cpus(machine: &Machine) -> Result<(), LiveError> {
     }
     let here = libbpf_rs::num_possible_cpus().map_err(|error| kernel_error("count the CPUs", error))?;
     if nr > here {
-        return Err(LiveError::Machine(format!("the machine has {nr} CPUs, this one {here} at most")));
+        return Err(LiveError::Machine(format!("the machine that was named has {nr} CPUs, this one {here} at most")));
     }
     // There may be more that are possible, e.g. because they could be plugged in.
-    let unknown = Host::this().present().map(|present| present.minus(&machine.all_cpus())).unwrap_or_default();
-    if unknown.is_empty() {
+    let usable = Host::this().usable().unwrap_or_else(|| machine.all_cpus());
+    if usable.is_subset(&machine.all_cpus()) {
         return Ok(());
     }
+    let offline = usable.minus(&Host::this().online().unwrap_or_default());
+    let advice = match offline.is_empty() {
+        true => String::new(),
+        false => format!("; CPUs {offline} are offline: bring them online, or name a file that has all CPUs"),
+    };
     Err(LiveError::Machine(format!(
-        "CPUs {unknown} of this machine are not among the {nr} of the machine that was named, or captured, which has those that are online: \
-         bring all online, or name a file with all of them"
+        "expected a machine that has the CPUs {usable}, which are here; it has {nr}{advice}"
     )))
 }
 
@@ -518,12 +523,15 @@ fn missing_tracepoints(object: &OpenObject) -> Result<Vec<String>, libbpf_rs::Er
     let kernel = Btf::from_vmlinux()?;
     let is_missing = |name: &String| kernel.type_by_name::<BtfType>(&format!("btf_trace_{name}")).is_none();
     let sections = object.progs().map(|program| program.section().to_string_lossy().into_owned());
-    let names = sections.filter_map(|section| Some(section.strip_prefix(TRACED)?.to_string()));
-    let words = |name: String| match name.as_str() {
-        "tick_stop" => "the kernel has no tracepoint tick_stop (CONFIG_NO_HZ_IDLE or CONFIG_NO_HZ_FULL)".into(),
-        _ => format!("the kernel has no tracepoint {name} (CONFIG_TRACEPOINTS)"),
+    let names: Vec<String> = sections.filter_map(|section| Some(section.strip_prefix(TRACED)?.to_string())).collect();
+    if names.iter().all(is_missing) {
+        return Ok(vec!["the kernel lets no program see its tracepoints (CONFIG_BPF_EVENTS)".into()]);
+    }
+    let words = |name: &String| match name.as_str() {
+        "tick_stop" => "the kernel never stops its tick (CONFIG_NO_HZ_IDLE or CONFIG_NO_HZ_FULL)".into(),
+        _ => format!("the kernel has no tracepoint {name}"),
     };
-    Ok(names.filter(is_missing).map(words).collect())
+    Ok(names.iter().filter(|name| is_missing(name)).map(words).collect())
 }
 
 fn status(arena: &Arena) -> Status {

@@ -69,7 +69,8 @@ pub struct Record {
     /// End after this time, s [default: when the command is interrupted]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// Record while this command runs: it starts when the recording has begun, which ends with it
+    /// Record while this command runs: it starts when the recording has begun, which ends with it; one that still runs when the recording
+    /// ends for another reason gets SIGTERM
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }

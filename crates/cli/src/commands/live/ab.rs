@@ -13,7 +13,7 @@ use fairground_run::metrics::{Better, Metric, MetricValue};
 use fairground_workload::Workload;
 
 use super::built::{changeable, switch, this_machine, NotFair};
-use super::record::in_force;
+use super::record::{in_force, CUT_SHORT};
 use super::Ab;
 use crate::commands::play::{default_timeout, fastest, figures};
 use crate::error::{run_failed, End, Failure};
@@ -77,9 +77,8 @@ impl Ab {
         }
         drop(before);
         let done = results[0].len();
-        let why = "the scheduler has ended meanwhile, or was started anew";
         if done == 0 && is_cut_short {
-            return Err(run_failed(format!("{why}; no pair of rounds was done")));
+            return Err(run_failed(format!("{CUT_SHORT}; no pair of rounds was done")));
         }
         if done == 0 {
             return Err(Failure::Interrupted("interrupted; no pair of rounds was done".into()));
@@ -89,7 +88,7 @@ impl Ab {
         let seeds: Vec<u64> = (1..=done as u64).collect();
         print(&self.format.render_for(&Report::new(&settings, &seeds, &results), columns(None)))?;
         if is_cut_short {
-            return Err(run_failed(format!("{why}; {done} of {} pairs were done", self.rounds)));
+            return Err(run_failed(format!("{CUT_SHORT}; {done} of {} pairs were done", self.rounds)));
         }
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::Interrupted(format!("interrupted; {done} of {} pairs were done", self.rounds)));

@@ -39,8 +39,8 @@ pub(super) struct NotFair(pub(super) String);
 #[diagnostic(help("start the scheduler anew"))]
 struct Fixed(&'static str);
 
-/// Features by which queues, their sums or domains were made when the scheduler started.
-const FIXED: [&str; 20] = [
+/// Features by which queues, their sums, domains or energy models were made when the scheduler started.
+const FIXED: [&str; 24] = [
     "rq",
     "flat-pick",
     "weight-bits",
@@ -61,6 +61,10 @@ const FIXED: [&str; 20] = [
     "asym-prefer-sibling",
     "group-flags",
     "wake-cap",
+    "em-cost",
+    "em-efficient",
+    "eas-complexity",
+    "eas-first-cpu",
 ];
 
 /// `cls-select=landed` changes flags of domains, its other values do not.
@@ -82,14 +86,14 @@ impl LiveCommand {
     }
 }
 
-/// With which features weights and quotas of cgroups count, if they do not with these. text: the features' names, without `fair:`.
-fn cgroup_note(text: &str, features: &Features) -> Option<String> {
-    const COMPETE: &str = "+weight-bits=20+flat-pick+throttle=task-early";
+/// With which features weights and quotas of cgroups count, if they do not with these.
+fn cgroup_note(features: &Features) -> Option<String> {
     if features.on(FG_FLAT_PICK) {
         return None;
     }
-    let queue = if features.get(FG_RQ) == 0 { "+rq=eevdf" } else { "" };
-    Some(format!("weights and quotas of cgroups do nothing; they count with fair:{text}{queue}{COMPETE}"))
+    let queue = if features.on(FG_RQ) { "" } else { "+rq=eevdf" };
+    let wanted = features.clone().and(&format!("{queue}+weight-bits=20+flat-pick+throttle=task-early")).ok()?;
+    Some(format!("weights and quotas of cgroups do nothing; they count with {wanted}"))
 }
 
 impl Start {
@@ -99,7 +103,7 @@ impl Start {
         let machine = this_machine(self.machine.as_deref())?;
         let host = Host::new(Path::new("/"), false);
         let hz = self.hz.or_else(|| host.hz()).ok_or(NoHz)?;
-        let notes = features.notes().into_iter().chain(cgroup_note(text, &features));
+        let notes = features.notes().into_iter().chain(cgroup_note(&features));
         notes.for_each(|note| complain(&format!("note: {note}")));
         let stop = stop_on_signals();
         let begin = Instant::now();
@@ -311,4 +315,19 @@ fn report(status: &Counters) -> String {
         text += &format!("\n{} calls for unknown tasks, {} tasks refused\n", status.unknown, status.refused);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_features_that_cgroups_need_can_be_named() {
+        for text in ["v6.12", "v5.16", "v6.12+weight-bits=20", "v6.18+throttle=task", "v7.3-flat-pick", "v6.7-rq"] {
+            let note = cgroup_note(&Features::parse(text).unwrap()).unwrap();
+            let name = note.rsplit(' ').next().unwrap();
+            let named = Features::parse(name.strip_prefix("fair:").unwrap()).unwrap();
+            assert!(named.on(FG_FLAT_PICK) && cgroup_note(&named).is_none(), "{note}");
+        }
+    }
 }

@@ -18,6 +18,8 @@ use crate::error::{run_failed, End, Failure};
 use crate::output::stop_on_signals;
 use crate::output::{print_beside, OutputFile};
 
+/// Why there is no more to see of it.
+pub(super) const CUT_SHORT: &str = "the scheduler has ended meanwhile, or was started anew";
 /// Numbers of notes are below this.
 const NOTES: u16 = 1024;
 
@@ -36,13 +38,11 @@ impl Record {
             None => record(&running, None, self.recorded_parts(), goes_on)?,
             Some(path) => self.traced(&running, path, goes_on)?,
         };
-        let command_failed = beside.end();
         let output = self.output.as_deref().unwrap_or(Path::new("record"));
         print_beside(output, &report(&recorded, self.recorded_parts()))?;
+        let command_failed = beside.end();
         if recorded.is_cut_short {
-            return Err(run_failed(
-                "the scheduler has ended meanwhile, or was started anew: nothing is recorded of what came then",
-            ));
+            return Err(run_failed(format!("{CUT_SHORT}: nothing is recorded of what came then")));
         }
         if recorded.same == recorded.decisions {
             return command_failed.map_or(Ok(End::Done), |why| Err(run_failed(why)));
@@ -127,7 +127,7 @@ impl Beside<'_> {
         !matches!(self.state, State::Ended(_))
     }
 
-    /// Ends a command that still runs, as `perf record` does; why it failed, if it did by itself.
+    /// Ends a command that still runs, and waits for it, as `perf record` does; why it failed, if it did by itself.
     fn end(mut self) -> Option<String> {
         match &mut self.state {
             State::Ended(why) => why.take(),
