@@ -202,11 +202,13 @@ if [ -e /sys/devices/system/cpu/online ]; then
 	first=$("$release" machine capture 2>/dev/null)
 	same "machine capture, twice" "$first" "$("$debug" machine capture 2>/dev/null)"
 	# What is played differs each time; what is made of it does not.
+	# On a busy machine a thread may have no turn in a round, and its cell is left out: then validate has no row, and exits with 1.
 	args=(validate --only nice-all --quick --seconds 0.05 --rounds 3 --doubt 4 --out "$dir/validate" --no-store)
-	FAIRGROUND_STATE=$dir/state "$release" "${args[@]}" >/dev/null
+	FAIRGROUND_STATE=$dir/state "$release" "${args[@]}" >/dev/null || [ $? = 1 ]
 	for layout in json html; do
-		one=$("$release" "${args[@]}" --no-play --format $layout --jobs 1)
-		same "validate $layout, --jobs 1 and 8" "$one" "$("$debug" "${args[@]}" --no-play --format $layout --jobs 8)"
+		one=$("$release" "${args[@]}" --no-play --format $layout --jobs 1) || [ $? = 1 ]
+		other=$("$debug" "${args[@]}" --no-play --format $layout --jobs 8) || [ $? = 1 ]
+		same "validate $layout, --jobs 1 and 8" "$one" "$other"
 	done
 else
 	echo "SKIPPED: machine capture, /sys shows no CPUs"
