@@ -39,6 +39,21 @@ static inline void announce(u32 dst, u32 kicks)
 		scx_bpf_kick_cpu((s32)dst, 0);
 }
 
+/*
+ * The kernel puts a task into the queue of another CPU when ops.enqueue has returned. A CPU that is told before may look too early, and
+ * nobody tells it again: so it is told by the switch that follows, or the tick.
+ */
+static inline void announce_pushed(struct live_cpu *c)
+{
+	u32 dst = c->pushed_to - 1;
+
+	if (!c->pushed_to)
+		return;
+	c->pushed_to = 0;
+	if (dst < head()->sys->nr_cpus)
+		announce(dst, 1);
+}
+
 #define INCOMING_NONE 0
 #define INCOMING_TAKEN 1
 #define INCOMING_STAYS 2 /* there is one, but it could not be taken */

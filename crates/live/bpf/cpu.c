@@ -293,6 +293,7 @@ TRACEPOINT(sched_switch) int live_sched_switch(unsigned long long *ctx)
 		tell(LIVE_SWITCH, prev, next, state, BPF_RB_NO_WAKEUP);
 	if (cpu >= head()->sys->nr_cpus)
 		return 0;
+	announce_pushed(&head()->cpus[cpu]);
 	if (!prev->pid || !next->pid)
 		idle_switch(cpu, !next->pid);
 	had = class_of(prev, cpu);

@@ -501,10 +501,13 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 		target = push_target(rq, t, may_migrate(p), bpf_ktime_get_ns());
 	}
 	insert(p, target < 0 ? (u32)cpu : (u32)target, order_key(head()->sys, &t->fg), ctx[1]);
-	if (target >= 0)
-		announce((u32)target, 1);
-	else if (ctx[1] & SCX_ENQ_LAST)
+	if (target >= 0) {
+		c = &head()->cpus[bpf_get_smp_processor_id()];
+		announce_pushed(c);
+		c->pushed_to = (u32)target + 1;
+	} else if (ctx[1] & SCX_ENQ_LAST) {
 		scx_bpf_kick_cpu(cpu, 0);
+	}
 	return 0;
 }
 
@@ -729,6 +732,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	if (rule && rq->curr)
 		tell_pick(rq, (struct live_task *)rq->curr, LIVE_SLICE_ENDED, rule);
 	tell_utilization(rq, 1);
+	announce_pushed(&head()->cpus[bpf_get_smp_processor_id()]);
 	c = &head()->cpus[cpu];
 	c->ticks++;
 	if (c->ticked && now - c->ticked > c->longest_tickless)

@@ -198,6 +198,7 @@ struct live_cpu {
 	u32 rebalance; /* a domain is due: the next dispatch walks over them */
 	u32 kicked; /* FG_NOHZ_*_KICK: the next dispatch makes a round */
 	u32 incoming; /* tasks were moved into its queue: written by others, too */
+	u32 pushed_to; /* one more than the CPU into whose queue ops.enqueue has put a task here; 0: none since it was announced */
 	u32 refilled; /* a group that is throttled here has something in its pool again: by others, too */
 	u32 pick_rule; /* and why: enum fg_pick_rule_id */
 	u64 looked; /* groups of which it has looked whether they go on */

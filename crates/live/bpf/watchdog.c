@@ -65,6 +65,8 @@ static inline void watch_queues(u64 now)
 		if (waited < LATE)
 			continue;
 		c->late++;
+		/* It may be one that was moved there. */
+		c->incoming = 1;
 		scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
 		if (waited < TOO_LATE)
 			continue;
