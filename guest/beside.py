@@ -34,6 +34,8 @@ class Counts:
     def __init__(self, lines, threads, cluster):
         self.placed, self.passes, self.cpus, self.migrations = Counter(), Counter(), Counter(), 0
         self.by_tasks = self.near = 0
+        # Placed by a fork and not queued yet: a simulation notes sched_migrate_task for that, a kernel does not.
+        forked = set()
         for line in lines:
             event = EVENT.match(line)
             if not event:
@@ -46,12 +48,15 @@ class Counts:
             elif name == "fairground_decision":
                 self.placed[f"{fields['kind']} {fields['rule']}"] += 1
                 self.cpus[f"CPU {int(fields['cpu'])}"] += 1
+                if fields["kind"] == "fork":
+                    forked.add(fields["pid"])
                 if fields["kind"] == "wake" and event[1] != "<idle>":
                     self.by_tasks += 1
                     self.near += int(event[2]) // cluster == int(fields["cpu"]) // cluster
-            elif name == "sched_migrate_task":
+            elif name == "sched_wakeup_new":
+                forked.discard(fields["pid"])
+            elif name == "sched_migrate_task" and fields["pid"] not in forked:
                 self.migrations += 1
-
 
     def near_share(self):
         return f"{100 * self.near / max(1, self.by_tasks):.0f} % ({self.near} of {self.by_tasks})"
