@@ -271,7 +271,6 @@ static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
 	struct fg_balance_walk *round = &c->round;
 	u32 kick = c->kicked, cpu;
 
-	c->kicked = 0;
 	c->rounds++;
 	round->jiffies = clock_jiffies(sys, now);
 	round->kind = FG_CPU_IDLE;

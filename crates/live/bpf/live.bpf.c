@@ -541,8 +541,10 @@ static inline void balance_before_pick(struct live_cpu *c, struct fg_cpu *rq, u6
 		update_blocked(rq, c->walk.jiffies);
 		rebalance_domains(c, rq->id, fg_rebalance_kind(rq));
 	}
-	if (c->kicked)
+	/* One that is not idle any more is not for it. */
+	if (c->kicked && idle_rq(rq))
 		nohz_idle_balance(c, rq->id, now);
+	c->kicked = 0;
 }
 
 /* Takes what was moved here, if anything was. */
