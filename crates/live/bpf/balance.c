@@ -6,7 +6,7 @@
  *	newly idle	nothing is left in the CPU's own queue
  *	periodic	the tick found a domain due: it ends the slice, or kicks the idle CPU, so that it comes to its dispatch
  *	NOHZ		the tick of a busy CPU kicks an idle one, whose dispatch makes the round
- *	active		the tick of the source ends the slice; the task is put back into the queue of the target
+ *	active		the source is kicked; its current task is put back into the queue of the target
  *
  * A task that moves goes into the queue of the target, which is marked (live_cpu.incoming) and kicked. The target's
  * dispatch takes it: the kernel then locks the run queues one after the other, and the averages move along (live_migrate_task).
@@ -41,7 +41,7 @@ static inline void announce(u32 dst, u32 kicks)
 
 /*
  * The kernel puts a task into the queue of another CPU when ops.enqueue has returned. A CPU that is told before may look too early, and
- * nobody tells it again: so it is told by the switch that follows, or the tick.
+ * nobody tells it again: so it is told by the switch that follows.
  */
 static inline void announce_pushed(struct live_cpu *c)
 {

@@ -11,7 +11,7 @@
  *	stopping		put back, or note that it left	fg_update_curr, fg_put_prev_entity
  *	quiescent		leave				fg_dequeue_entity
  *	tick			charge, preempt?		fg_update_curr, fg_entity_tick
- *	update_idle							fg_enter_idle, ...
+ *	update_idle							fg_set_next_idle, ...
  *	(an idle CPU's tick)	balance due?			fg_rebalance_due
  *
  * Each CPU has a queue of its own (a DSQ, its id is the CPU's number; quota.c has a second one), in the order that the policy's caller keeps: by
@@ -497,7 +497,8 @@ OP(enqueue) int live_enqueue(unsigned long long *ctx)
 		tell_pick(rq, t, LIVE_TESTED, rule);
 		if (fg_preempts(rule) == FG_PREEMPT_YES)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	} else if (rq->active_balance) {
+	} else if (rq->active_balance && p == bpf_get_current_task_btf()) {
+		/* It leaves the CPU that is here: a switch follows, which announces it. */
 		target = push_target(rq, t, may_migrate(p), bpf_ktime_get_ns());
 	}
 	insert(p, target < 0 ? (u32)cpu : (u32)target, order_key(head()->sys, &t->fg), ctx[1]);
@@ -650,6 +651,8 @@ OP(running) int live_running(unsigned long long *ctx)
 	if (!t->fg.on_rq)
 		join(rq, t, 0, now);
 	set_next_entity(rq, t);
+	/* DEVIATION: the task that was to be pushed has left by itself, or cannot. The stopper would look for another one. */
+	rq->active_balance = 0;
 	if (t->fg.flags & FG_TASK_THROTTLE_WORK)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	c->switches++;
@@ -734,7 +737,6 @@ OP(tick) int live_tick(unsigned long long *ctx)
 	if (rule && rq->curr)
 		tell_pick(rq, (struct live_task *)rq->curr, LIVE_SLICE_ENDED, rule);
 	tell_utilization(rq, 1);
-	announce_pushed(&head()->cpus[bpf_get_smp_processor_id()]);
 	c = &head()->cpus[cpu];
 	c->ticks++;
 	if (c->ticked && now - c->ticked > c->longest_tickless)
