@@ -298,6 +298,7 @@ TRACEPOINT(sched_switch) int live_sched_switch(unsigned long long *ctx)
 		idle_switch(cpu, !next->pid);
 	had = class_of(prev, cpu);
 	gets = class_of(next, cpu);
+	head()->cpus[cpu].runs_above = gets != CLASS_FAIR;
 	if (had == CLASS_FAIR && gets == CLASS_FAIR)
 		head()->cpus[cpu].above_charged = 0;
 	else

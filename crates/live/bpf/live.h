@@ -232,6 +232,7 @@ struct live_cpu {
 	u64 idle_passes; /* those of them that found a domain due */
 	u64 idle_tick; /* LIVE_TICK_*, of the current idle period, */
 	u64 tick_stopped; /* and whether its tick was stopped in it */
+	u64 runs_above; /* it runs an RT or deadline task */
 	u64 above_charged; /* its dispatch has charged the task above the fair class that is about to leave it */
 	u64 ticked; /* ns: when the last one was, 0: the CPU has been idle since, or had a task above the fair class */
 	u64 longest_tickless; /* ns: the longest that fair tasks had it without one */

@@ -66,7 +66,10 @@ static inline u32 is_throttled(const struct fg_cpu *rq, const struct live_task *
 	return 0;
 }
 
-/* The CPU on which g was throttled first looks for what it may have of the pool, and then lets the next one look. */
+/*
+ * The CPU on which g was throttled first looks for what it may have of the pool, and then lets the next one look. One that runs an RT or
+ * deadline task looks when that leaves it; the others do not wait for it.
+ */
 global_func u32 kick_throttled(GROUP)
 {
 	struct live_head *h = head();
@@ -78,6 +81,10 @@ global_func u32 kick_throttled(GROUP)
 	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr_cpus; cpu++) {
 		u64 seq = tg->cpus[cpu].throttled_seq;
 
+		if (seq && h->cpus[cpu].runs_above) {
+			h->cpus[cpu].refilled = 1;
+			continue;
+		}
 		if (!seq || (g->first_seq && g->first_seq < seq))
 			continue;
 		g->first_seq = seq;
@@ -330,6 +337,7 @@ static inline void come_back(struct live_cpu *c, struct fg_cpu *rq)
 			break;
 		t = (struct live_task *)c->next;
 		t->fg.flags &= ~(u32)FG_TASK_THROTTLED;
+		t->queued = bpf_ktime_get_ns();
 		enqueue_entity(rq, t, FG_ENQUEUE_WAKEUP);
 		move_back((u32)rq->id, ADDRESS(t), order_key(head()->sys, &t->fg));
 	}
