@@ -11,4 +11,4 @@ pub mod restore;
 pub mod stop;
 
 pub use host::{is_writable, number, read, Host, SystemSetting};
-pub use restore::{Changes, Keeper, RestoreError};
+pub use restore::{thread_began, Changes, Keeper, RestoreError};

@@ -443,9 +443,14 @@ impl Thread {
     }
 }
 
+/// When a thread of this machine began: clock ticks since boot (`/proc/TID/stat`, field 22). None: there is no such thread.
+pub fn thread_began(tid: u32) -> Option<u64> {
+    Thread::read(Path::new(&format!("/proc/{tid}/stat"))).map(|thread| thread.began)
+}
+
 /// Whether the thread is still there and was given the CPUs.
 fn give_cpus_back(tid: i32, began: u64, cpus: &str) -> io::Result<bool> {
-    if Thread::read(Path::new(&format!("/proc/{tid}/stat"))).is_none_or(|thread| thread.began != began) {
+    if u32::try_from(tid).ok().and_then(thread_began) != Some(began) {
         return Ok(false);
     }
     let mask = CpuMask::parse_list(cpus).map_err(io::Error::other)?;
@@ -468,6 +473,13 @@ fn give_cpus_back(tid: i32, began: u64, cpus: &str) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_begins_once() {
+        let own = thread_began(std::process::id());
+        assert!(own > Some(0) && own == thread_began(std::process::id()));
+        assert!(thread_began(1) <= own && thread_began(0).is_none());
+    }
 
     /// A machine with one CPU that can go offline, a knob and a cpuset.
     fn machine() -> (tempfile::TempDir, Host) {

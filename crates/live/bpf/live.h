@@ -259,6 +259,7 @@ struct live_head {
 	u32 recorder; /* pid of the process that records, 0: nobody does. User space writes it, */
 	u32 records_picks; /* whether picks are recorded, too, */
 	u32 records_state; /* and placements with the state that they are decided on */
+	u64 recorder_began; /* when that process began, as in its stat in /proc: another one may have its pid later */
 	u64 machine; /* where sys and all that it points at begins */
 	u64 machine_len; /* bytes */
 	struct live_run *runs; /* nr_runs of them: the machine without its pointers */

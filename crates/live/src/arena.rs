@@ -5,6 +5,7 @@
 
 use fairground_fair::ffi::{FgIdleState, FG_FLAT_PICK};
 use fairground_fair::PolicySandbox;
+use fairground_host::thread_began;
 
 use crate::copy::{Allocator, Copier};
 use crate::recorder::What;
@@ -235,10 +236,11 @@ impl Arena {
         unsafe { (self.head_member("recorder") as *const u32).read_volatile() }
     }
 
-    /// Says who records, and what.
+    /// Says which process records, and what.
     pub fn set_recorder(&self, pid: u32, what: What) {
         self.set_half(self.head_member("records_picks"), u32::from(what.picks));
         self.set_half(self.head_member("records_state"), u32::from(what.state));
+        self.set(self.head_member("recorder_began"), thread_began(pid).unwrap_or(0));
         self.set_half(self.head_member("recorder"), pid);
     }
 

@@ -2,12 +2,12 @@
 //! own policy is asked about each placement again.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fairground_fair::ffi::{FgWhy, FG_PROTECT, FG_RQ};
 use fairground_fair::reasons;
+use fairground_host::thread_began;
 use fairground_trace::Export;
 use libbpf_rs::{ErrorKind, MapHandle, RingBufferBuilder};
 
@@ -85,7 +85,8 @@ impl<'r> Recording<'r> {
     fn begin(running: &'r Running, what: What) -> Result<Recording<'r>, LiveError> {
         let arena = &running.arena;
         let other = arena.recorder();
-        if other != 0 && PathBuf::from(format!("/proc/{other}")).exists() {
+        // The process of another one that was killed may be gone, or be a later one of the same number.
+        if other != 0 && thread_began(other) == Some(arena.head("recorder_began")) {
             return Err(kernel_error("record", format!("process {other} records already")));
         }
         let events = MapHandle::from_pinned_path(EVENTS_PIN)

@@ -199,9 +199,11 @@ impl Scheduler {
         // SAFETY: libbpf has mapped the arena at START, where nothing was, and nothing is attached.
         let arena = unsafe { Arena::fill(&mut sandbox, &idle_states(machine), 1) }?;
         let mut scheduler = Scheduler { links: Vec::new(), object, arena, is_pinned: false };
+        // Names of one that was killed: nobody is to take them for this one's.
+        if Host::this().other_scheduler().is_none() {
+            unpin();
+        }
         scheduler.attach()?;
-        // Of one that was killed: if another one runs, the kernel has refused to attach this one, and its names stay.
-        unpin();
         scheduler.pin();
         Ok(scheduler)
     }
@@ -213,12 +215,8 @@ impl Scheduler {
     /// As [`Scheduler::start`].
     pub fn restart(&mut self, machine: &Machine, features: &Features, hz: u32) -> Result<(), LiveError> {
         let failed = |error: &dyn std::fmt::Display| kernel_error("start the scheduler anew", error);
-        // Nobody is to find it while it is filled. libbpf has to know: it pins nothing twice.
-        for (name, path) in PINNED {
-            if let Some(mut map) = self.object.maps_mut().find(|map| map.name() == name) {
-                let _ = map.unpin(path);
-            }
-        }
+        // Nobody is to find it while it is filled.
+        self.unpin();
         self.links.clear();
         check_cpus(machine)?;
         // Programs that are just called end first.
@@ -261,6 +259,18 @@ impl Scheduler {
             let found = self.object.maps_mut().find(|map| map.name() == *name);
             found.is_some_and(|mut map| map.pin(path).is_ok())
         });
+        if !self.is_pinned {
+            self.unpin();
+        }
+    }
+
+    /// Takes its own names away. libbpf has to know: it pins nothing twice.
+    fn unpin(&mut self) {
+        for (name, path) in PINNED {
+            if let Some(mut map) = self.object.maps_mut().find(|map| map.name() == name) {
+                let _ = map.unpin(path);
+            }
+        }
     }
 
     /// Whether other processes can find it.
@@ -328,6 +338,8 @@ impl Drop for Scheduler {
         if self.is_pinned && has_name(arena) {
             unpin();
         }
+        // Empty if it could not be started anew.
+        let _ = std::fs::remove_dir(PINS);
     }
 }
 
@@ -363,9 +375,12 @@ impl Running {
 
     /// Whether it still runs, and was not started anew since.
     pub fn is_in_charge(&self) -> bool {
-        self.arena.head("starts") == self.starts
-            && Host::this().other_scheduler().as_deref() == Some(NAME)
-            && has_name(map_id(&self.map))
+        self.arena.head("starts") == self.starts && self.is_running()
+    }
+
+    /// Whether it runs, perhaps started anew. Not for a moment while that is done.
+    pub fn is_running(&self) -> bool {
+        Host::this().other_scheduler().as_deref() == Some(NAME) && has_name(map_id(&self.map))
     }
 
     /// What it has done so far.

@@ -114,7 +114,7 @@ impl Start {
                 complain(&format!("fairground schedules this machine by {}", self.sched));
             }
             if !scheduler.is_pinned() {
-                complain("note: /sys/fs/bpf is not mounted: `fairground live status` and `set` will not find it");
+                complain("note: it has no name in /sys/fs/bpf, which may not be mounted: `fairground live status` and `set` will not find it");
             }
             scheduler.unpark_at_end()?;
             while !stop.load(Ordering::Relaxed) && !left().is_zero() && scheduler.ended().is_none() {
@@ -148,6 +148,8 @@ impl Start {
 
 /// How often the kernel is asked how the scheduler is.
 const POLL: Duration = Duration::from_millis(100);
+/// How long a start after hotplug may take.
+const RESTART_LIMIT: Duration = Duration::from_secs(10);
 /// How long the kernel may take to end a scheduler.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
@@ -175,7 +177,16 @@ impl Status {
         };
         let stop = stop_on_signals();
         let is_terminal = std::io::stdout().is_terminal();
+        let mut seen = Instant::now();
         while !stop.load(Ordering::Relaxed) {
+            if !running.is_running() {
+                if seen.elapsed() > RESTART_LIMIT {
+                    return Err(run_failed("the scheduler has ended"));
+                }
+                std::thread::sleep(POLL);
+                continue;
+            }
+            seen = Instant::now();
             if is_terminal {
                 // Erases the screen and goes to its corner. If that fails, so does what follows.
                 let _ = std::io::stdout().write_all(b"\x1b[2J\x1b[H");
@@ -184,9 +195,6 @@ impl Status {
             let shown = Instant::now();
             while shown.elapsed() < every && !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(POLL);
-            }
-            if fairground_live::Host::this().other_scheduler().is_none() {
-                return Err(run_failed("the scheduler has ended"));
             }
         }
         Ok(End::Done)
