@@ -8,12 +8,12 @@
 #        guest/record.sh --live BUILD PROGRAM	plays them with the kernel's own fair class, and with the policy scheduling
 #						the same guest (fair:debian-RELEASE), and says which stable
 #						scenarios end elsewhere. BUILD is of build.sh --live; PROGRAM: BUILD/fairground, which
-#						live.sh builds; FAIRGROUND_QEMU as there
+#						live.sh builds; FAIRGROUND_QEMU as there, FAIRGROUND_SEEDS=1 plays one seed
 # BUILD is what guest/build.sh wrote; FOLDER is guest/recorded/RELEASE unless given.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
-seeds="1 2 3 4 5"
+seeds=${FAIRGROUND_SEEDS:-1 2 3 4 5}
 columns=kind,hogs,prev,waker,seed,cpu,waker_cpu,slept_us,woken_us,task_load,task_util,recent_cpu,waker_flips
 columns+=,wakee_flips,nr_running,load_avg,util_avg,avg_idle_us,capacity,nr_idle_scan,nr_busy_cpus
 
