@@ -207,6 +207,8 @@ static inline void above_tick(struct task_struct *current, u32 cpu)
 	struct live_cpu *c = &head()->cpus[cpu];
 	u64 now = bpf_ktime_get_ns();
 
+	/* It may have changed its class on the CPU. */
+	c->runs_above = 1;
 	update_clock(rq, now);
 	update_classes(rq, class_of(current, cpu));
 	c->above_charged = 0;

@@ -68,7 +68,7 @@ static inline u32 is_throttled(const struct fg_cpu *rq, const struct live_task *
 
 /*
  * The CPU on which g was throttled first looks for what it may have of the pool, and then lets the next one look. One that runs an RT or
- * deadline task looks when that leaves it; the others do not wait for it.
+ * deadline task looks when that leaves it; the others do not wait for it. Without a quota nobody waits for anybody.
  */
 global_func u32 kick_throttled(GROUP)
 {
@@ -81,11 +81,14 @@ global_func u32 kick_throttled(GROUP)
 	for (u32 cpu = 0; can_loop(cpu, FG_NR_CPUS) && cpu < nr_cpus; cpu++) {
 		u64 seq = tg->cpus[cpu].throttled_seq;
 
-		if (seq && h->cpus[cpu].runs_above) {
+		if (!seq)
+			continue;
+		if (h->cpus[cpu].runs_above || !tg->bandwidth.quota) {
 			h->cpus[cpu].refilled = 1;
+			scx_bpf_kick_cpu((s32)cpu, SCX_KICK_PREEMPT);
 			continue;
 		}
-		if (!seq || (g->first_seq && g->first_seq < seq))
+		if (g->first_seq && g->first_seq < seq)
 			continue;
 		g->first_seq = seq;
 		g->first_cpu = cpu;
@@ -273,7 +276,7 @@ global_func u32 unthrottle(GROUP, RQ)
 
 	if (fg_tg_hand_out(rq, tg))
 		fg_tg_unthrottle(head()->sys, rq, tg);
-	if (tg->bandwidth.runtime || !tg->bandwidth.quota)
+	if (tg->bandwidth.runtime && tg->bandwidth.quota)
 		kick_throttled(g);
 	return 0;
 }
