@@ -265,11 +265,11 @@ global_func u32 newidle_balance(struct live_cpu *c state_arg, RQ, u64 now)
  * nohz_idle_balance of an idle CPU that was kicked: for all whose tick is stopped. DEVIATION: by their numbers, not from the CPU behind
  * this one on.
  */
-static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u64 now)
+static inline void nohz_idle_balance(struct live_cpu *c, s32 here, u32 kick, u64 now)
 {
 	struct fg_sys *sys = head()->sys;
 	struct fg_balance_walk *round = &c->round;
-	u32 kick = c->kicked, cpu;
+	u32 cpu;
 
 	c->rounds++;
 	round->jiffies = clock_jiffies(sys, now);

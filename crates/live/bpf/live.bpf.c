@@ -536,16 +536,19 @@ static noinline u32 run_next(u32 cpu, u64 address)
 /* The passes that are due before a pick. */
 static inline void balance_before_pick(struct live_cpu *c, struct fg_cpu *rq, u64 now)
 {
+	u32 kick;
+
 	if (c->rebalance) {
 		c->rebalance = 0;
 		c->walk.jiffies = clock_jiffies(head()->sys, now);
 		update_blocked(rq, c->walk.jiffies);
 		rebalance_domains(c, rq->id, fg_rebalance_kind(rq));
 	}
-	/* One that is not idle any more is not for it. */
-	if (c->kicked && idle_rq(rq))
-		nohz_idle_balance(c, rq->id, now);
+	kick = c->kicked;
 	c->kicked = 0;
+	/* A CPU that is not idle any more is not for it. */
+	if (kick && idle_rq(rq))
+		nohz_idle_balance(c, rq->id, kick, now);
 }
 
 /* Takes what was moved here, if anything was. */
@@ -582,6 +585,9 @@ static noinline u32 choose(struct live_cpu *c, struct fg_cpu *rq, struct task_st
 	/* The current task goes on, unless it is to be pushed away: then it is put back, which moves it. */
 	if (c->next == rq->curr) {
 		c->way = LIVE_WAY_STAYS;
+		/* Put back, 6.18 would leave it in the kernel's own queue, and the CPU idle. */
+		if (prev && rq->active_balance && !may_migrate(prev))
+			rq->active_balance = 0;
 		if (prev && !rq->active_balance)
 			prev->scx.slice = SCX_SLICE_INF;
 		return 1;
@@ -738,6 +744,7 @@ OP(tick) int live_tick(unsigned long long *ctx)
 		tell_pick(rq, (struct live_task *)rq->curr, LIVE_SLICE_ENDED, rule);
 	tell_utilization(rq, 1);
 	c = &head()->cpus[cpu];
+	c->runs_above = 0;
 	c->ticks++;
 	if (c->ticked && now - c->ticked > c->longest_tickless)
 		c->longest_tickless = now - c->ticked;
