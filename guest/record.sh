@@ -13,7 +13,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/qemu.sh"
-seeds=${FAIRGROUND_SEEDS:-1 2 3 4 5}
+seeds="1 2 3 4 5"
 columns=kind,hogs,prev,waker,seed,cpu,waker_cpu,slept_us,woken_us,task_load,task_util,recent_cpu,waker_flips
 columns+=,wakee_flips,nr_running,load_avg,util_avg,avg_idle_us,capacity,nr_idle_scan,nr_busy_cpus
 
@@ -38,7 +38,7 @@ fi
 
 check=no live=no
 [ "${1:-}" != --check ] || { check=yes; shift; }
-[ "${1:-}" != --live ] || { live=yes; shift; }
+[ "${1:-}" != --live ] || { live=yes seeds=${FAIRGROUND_SEEDS:-$seeds}; shift; }
 build=$(cd "${1:?what guest/build.sh wrote}" && pwd)
 release=$(cat "$build/release")
 work=$(mktemp -d)

@@ -244,8 +244,11 @@ impl Arena {
         self.set_half(self.head_member("recorder"), pid);
     }
 
-    /// Nobody records any more.
-    pub fn end_recorder(&self) {
+    /// The process `pid` does not record any more.
+    pub fn end_recorder(&self, pid: u32) {
+        if self.recorder() != pid {
+            return;
+        }
         self.set_recorder(0, What { picks: false, state: false });
     }
 

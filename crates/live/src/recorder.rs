@@ -93,7 +93,7 @@ impl<'r> Recording<'r> {
             .map_err(|error| kernel_error("open the scheduler's events", error))?;
         // Of one that was killed: programs that are just filling a slot end first.
         if other != 0 {
-            arena.end_recorder();
+            arena.end_recorder(other);
             std::thread::sleep(Duration::from_millis(10));
         }
         let mut slots = arena.slots();
@@ -106,7 +106,7 @@ impl<'r> Recording<'r> {
     }
 
     fn stop(&self) {
-        self.running.arena.end_recorder();
+        self.running.arena.end_recorder(std::process::id());
     }
 
     /// Placements and events without room.

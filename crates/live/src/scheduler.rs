@@ -252,12 +252,13 @@ impl Scheduler {
 
     /// Without a BPF file system other processes do not find the scheduler, and it runs all the same.
     fn pin(&mut self) {
+        self.is_pinned = false;
         if !Path::new(PINS).parent().is_some_and(Host::is_bpf_fs) {
             return;
         }
         self.is_pinned = PINNED.iter().all(|(name, path)| {
             let found = self.object.maps_mut().find(|map| map.name() == *name);
-            found.is_some_and(|mut map| map.pin(path).is_ok())
+            found.is_some_and(|mut map| map.pin(path).is_ok()) && Path::new(path).exists()
         });
         if !self.is_pinned {
             self.unpin();
@@ -376,6 +377,11 @@ impl Running {
     /// Whether it still runs, and was not started anew since.
     pub fn is_in_charge(&self) -> bool {
         self.arena.head("starts") == self.starts && self.is_running()
+    }
+
+    /// Whether one that does not run is perhaps just started anew: `start` keeps the folder of its names then.
+    pub fn may_come_back() -> bool {
+        Path::new(PINS).exists()
     }
 
     /// Whether it runs, perhaps started anew. Not for a moment while that is done.

@@ -148,9 +148,7 @@ impl Start {
 
 /// How often the kernel is asked how the scheduler is.
 const POLL: Duration = Duration::from_millis(100);
-/// How long a start after hotplug may take.
-const RESTART_LIMIT: Duration = Duration::from_secs(10);
-/// How long the kernel may take to end a scheduler.
+/// How long the kernel may take to end a scheduler, or `start` to start it anew.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// Waits until the kernel has ended its scheduler.
@@ -177,16 +175,17 @@ impl Status {
         };
         let stop = stop_on_signals();
         let is_terminal = std::io::stdout().is_terminal();
-        let mut seen = Instant::now();
+        let mut missing_since = None;
         while !stop.load(Ordering::Relaxed) {
             if !running.is_running() {
-                if seen.elapsed() > RESTART_LIMIT {
+                let since = *missing_since.get_or_insert_with(Instant::now);
+                if !Running::may_come_back() || since.elapsed() > END_LIMIT {
                     return Err(run_failed("the scheduler has ended"));
                 }
                 std::thread::sleep(POLL);
                 continue;
             }
-            seen = Instant::now();
+            missing_since = None;
             if is_terminal {
                 // Erases the screen and goes to its corner. If that fails, so does what follows.
                 let _ = std::io::stdout().write_all(b"\x1b[2J\x1b[H");
