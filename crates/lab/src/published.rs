@@ -326,7 +326,8 @@ impl PublishedRow {
         (base != 0.0).then(|| self.better.sign() * (test - base) / base.abs() * 100.0)
     }
 
-    /// Standard error of the change, percentage points: from the errors of both cells; 2 where the mail prints none.
+    /// Error of the change, percentage points: from the errors of both cells as [`Cell::error_pct`] has them, so of single
+    /// runs where the mail prints its runs, though it prints their mean; 2 where the mail prints none.
     pub fn sigma_pct(&self) -> f64 {
         let error = |cell: &Option<Cell>| cell.as_ref().and_then(Cell::error_pct);
         match (error(&self.base), error(&self.test)) {

@@ -41,7 +41,7 @@ pub struct PublishedBeside {
     pub test: Option<f64>,
     /// Published change, percent of base, positive is better.
     pub improvement_pct: Option<f64>,
-    /// Standard error of the published change, percentage points; 2 where the mail prints no error.
+    /// Error of the published change, percentage points; 2 where the mail prints no error.
     pub sigma_pct: f64,
     /// Whether a cost of the machine is fitted to the base of this row.
     pub base_is_fitted: bool,

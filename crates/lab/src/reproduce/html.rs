@@ -74,6 +74,12 @@ fn scoreboard(out: &mut String, result: &Reproduction) {
         score(out, &mail.mail, &mail.score);
     }
     score(out, "all", &result.score);
+    if let Some([ours, zero]) = result.score.rms_without_largest {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">without the largest change</th><td></td><td></td><td>{ours:.1}</td><td>{zero:.1}</td></tr>"
+        );
+    }
     out.push_str("</tbody>\n</table>\n");
     proper_score(out, result);
     out.push_str("<nav aria-label=\"Mails\">");

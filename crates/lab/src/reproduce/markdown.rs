@@ -44,6 +44,10 @@ pub(super) fn scoreboard(result: &Reproduction) -> String {
         let _ = writeln!(out, "| {} {}", mail.mail, score(mail.rows, &mail.score));
     }
     let _ = writeln!(out, "| all {}", score(result.rows.len(), &result.score));
+    if let Some([ours, zero]) = result.score.rms_without_largest {
+        let _ =
+            writeln!(out, "| all but the row of the largest change | | | | | {ours:.1} points | {zero:.1} points |");
+    }
     over_draws::scoreboard(&mut out, result);
     out
 }

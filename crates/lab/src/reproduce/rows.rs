@@ -117,13 +117,15 @@ pub struct Score {
     pub scored: usize,
     /// Number of hits among [`Score::changes`].
     pub hits_of_changes: usize,
-    /// Scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing.
+    /// Scored rows whose published change exceeds 2 sigma. No change at all hits the others, and none of these.
     pub changes: usize,
     /// Root mean square of our changes minus the published ones, percentage points. Over the scored rows without those
     /// in which ours is a change from 0: a miss that has no percentage. `None` without such rows.
     pub rms_ours: Option<f64>,
     /// The root mean square for a prediction of no change, over the same rows, percentage points.
     pub rms_zero: Option<f64>,
+    /// Both without the row of the largest published change, ours first; `None` without another row.
+    pub rms_without_largest: Option<[f64; 2]>,
     /// Hits by the model interval; `None` if no scored row has one of 90 %.
     #[serde(flatten)]
     pub model: Option<ModelHits>,
@@ -399,13 +401,16 @@ impl Score {
             scored.iter().filter(|(row, _)| row.published.exceeds()).map(|(_, hit)| *hit).collect();
         let change = |row: &ReproducedRow| Some((row.published.improvement_pct?, row.ours.as_ref()?.improvement_pct?));
         let changes: Vec<(f64, f64)> = scored.iter().filter_map(|(row, _)| change(row)).collect();
+        let largest = (0..changes.len()).max_by(|a, b| changes[*a].0.abs().total_cmp(&changes[*b].0.abs()));
+        let others: Vec<(f64, f64)> = (0..changes.len()).filter(|i| Some(*i) != largest).map(|i| changes[i]).collect();
         Score {
             hits: scored.iter().filter(|(_, hit)| *hit).count(),
             scored: scored.len(),
             hits_of_changes: changed.iter().filter(|hit| **hit).count(),
             changes: changed.len(),
-            rms_ours: rms(changes.iter().map(|(theirs, ours)| ours - theirs)),
-            rms_zero: rms(changes.iter().map(|(theirs, _)| *theirs)),
+            rms_ours: rms_ours(&changes),
+            rms_zero: rms_zero(&changes),
+            rms_without_largest: rms_ours(&others).zip(rms_zero(&others)).map(<[f64; 2]>::from),
             model: ModelHits::from_rows(rows),
         }
     }
@@ -469,6 +474,16 @@ impl PublishedFigures {
 /// Whether a published change exceeds 2 sigma, both in percent.
 fn exceeds(published: f64, sigma: f64) -> bool {
     published.abs() > 2.0 * sigma
+}
+
+/// Of published changes and ours.
+fn rms_ours(changes: &[(f64, f64)]) -> Option<f64> {
+    rms(changes.iter().map(|(theirs, ours)| ours - theirs))
+}
+
+/// Of published changes and ours, as if ours were zero.
+fn rms_zero(changes: &[(f64, f64)]) -> Option<f64> {
+    rms(changes.iter().map(|(theirs, _)| *theirs))
 }
 
 fn rms(errors: impl ExactSizeIterator<Item = f64>) -> Option<f64> {

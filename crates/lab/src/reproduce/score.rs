@@ -205,7 +205,7 @@ pub struct ProperScores {
     pub all: ProperScore,
     /// Median over the mails of each CRPS.
     pub crps_median: Crps,
-    /// CRPS without the row with the largest published change; `None` if there is no other row.
+    /// CRPS without the row with the largest published change, in the rivals too; `None` if there is no other row.
     pub crps_without_largest: Option<Crps>,
     /// Of each mail, by its slug, in the order of the rows. JSON has it with the mail's hits.
     #[serde(skip)]
@@ -243,7 +243,10 @@ pub fn score(rows: &[ScoredRow]) -> Option<ProperScores> {
     let by_mail: Vec<(String, ProperScore)> = mails.iter().filter_map(score_mail).collect();
     let size = |i: &usize| rows[*i].published_pct.abs();
     let largest = (0..rows.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
-    let others: Vec<Crps> = (0..rows.len()).filter(|i| Some(*i) != largest).map(|i| predicted[i].crps).collect();
+    // Nor is the largest among what the other mails print.
+    let left: Vec<ScoredRow> =
+        rows.iter().enumerate().filter(|(i, _)| Some(*i) != largest).map(|(_, row)| row.clone()).collect();
+    let others = left.iter().map(|row| Some(Predicted::new(row, &left)?.crps)).collect::<Option<Vec<Crps>>>()?;
     Some(ProperScores {
         all: ProperScore::from_rows(&predicted.iter().collect::<Vec<_>>())?,
         crps_median: median_crps(&by_mail),
@@ -534,7 +537,8 @@ mod tests {
         assert_eq!(by_mail, [("a", 2, crps(1.0, 3.0, 3.0)), ("b", 1, crps(50.0, 100.0, 99.5))]);
         assert_eq!(found.all.crps, crps(52.0 / 3.0, 106.0 / 3.0, 105.5 / 3.0));
         assert_eq!(found.crps_median, crps(25.5, 51.5, 51.25));
-        assert_eq!(found.crps_without_largest, Some(crps(1.0, 3.0, 3.0)));
+        let without = Some(Crps { ours: 1.0, no_change: 3.0, no_change_wide: None });
+        assert_eq!(found.crps_without_largest, without, "the largest was the only row of the other mail");
         assert_eq!((found.all.coverage50, found.all.coverage90), (None, None), "one draw has no interval");
         let alone = score(&rows[..2]).unwrap();
         assert_eq!(alone.all.crps.no_change_wide, None, "there is no other mail");

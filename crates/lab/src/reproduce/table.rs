@@ -242,6 +242,11 @@ fn totals(out: &mut String, result: &Reproduction) {
         table.add_row(total(&mail.mail, &mail.score));
     }
     table.add_row(total("all", &result.score));
+    if let Some(rms) = result.score.rms_without_largest {
+        let [ours, zero] = rms.map(|rms| rms_cell(Some(rms)));
+        let dash = || String::from("-");
+        table.add_row(["without the largest".into(), dash(), dash(), dash(), dash(), ours, zero]);
+    }
     for column in 1..7 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -253,10 +258,12 @@ fn totals(out: &mut String, result: &Reproduction) {
          kind         given: from the mail; fitted: a figure of the machine was fitted to it; predicted: ours alone\n\
          hit          published change above 2 sigma: same sign, and our interval overlaps it ± max(3, 2 sigma);\n\
          \x20            otherwise: our change within max(1, 2 sigma) of zero\n\
-         changes      scored rows whose published change exceeds 2 sigma: the others are hit by doing nothing\n\
+         changes      scored rows whose published change exceeds 2 sigma; no change at all hits the others\n\
+         sigma        of both sides: the error that the mail prints, or the standard deviation of its printed runs; 2 without any\n\
          rms          points; ours: of our changes against the published ones; zero: of predicting no change at all, below\n\
          \x20            which ours means something; over the scored rows\n\
-         \x20            but those in which ours is a change from 0: a miss without a percentage\n",
+         \x20            but those in which ours is a change from 0: a miss without a percentage;\n\
+         \x20            the largest: the row with the largest published change\n",
     );
     over_draws::scores(out, result);
     for note in &result.notes {
@@ -264,9 +271,12 @@ fn totals(out: &mut String, result: &Reproduction) {
     }
 }
 
+fn rms_cell(x: Option<f64>) -> String {
+    x.map_or("-".into(), |x| format!("{x:.2}"))
+}
+
 fn total(mail: &str, s: &Score) -> [String; 7] {
-    let points = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2}"));
     let counts = [s.hits, s.scored, s.hits_of_changes, s.changes].map(|n| n.to_string());
     let [hits, scored, of_changes, changes] = counts;
-    [mail.into(), hits, scored, of_changes, changes, points(s.rms_ours), points(s.rms_zero)]
+    [mail.into(), hits, scored, of_changes, changes, rms_cell(s.rms_ours), rms_cell(s.rms_zero)]
 }
