@@ -3,6 +3,9 @@
 //! A comparison is repeated on numbered draws of machine and workload, base and test on the same one, each with a seed of
 //! its own. The *model interval* is of these changes: what the figures are not known for, and seeds, together. A quantile
 //! is taken at k/(n+1), as of a sample of unknown distribution, so fewer than 19 draws have no 90 % interval.
+//!
+//! A change from 0 has a sign and no percentage. It counts as an infinite one: it is better or worse than any other, and
+//! where it comes to stand at a quantile, that has no percentage either. Without such draws only the mildest would count.
 
 #[cfg(unix)]
 mod runs;
@@ -23,30 +26,31 @@ use crate::sides::Sides;
 /// What a change is over draws.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ModelInterval {
-    /// Median of the changes, percent, positive = better.
-    pub median_pct: f64,
-    /// From the 25 to the 75 % quantile; `None` below 3 draws.
+    /// Median of the changes, percent, positive = better; `None` where it is a change from 0.
+    pub median_pct: Option<f64>,
+    /// From the 25 to the 75 % quantile; `None` below 3 draws, and where an end is a change from 0.
     pub ci50: Option<[f64; 2]>,
-    /// From the 5 to the 95 % quantile; `None` below 19 draws.
+    /// From the 5 to the 95 % quantile; `None` below 19 draws, and where an end is a change from 0.
     pub ci90: Option<[f64; 2]>,
     /// Share of draws in which test is better than base, 0 to 1.
     pub p_better: f64,
     /// Share of draws in which test is worse than base, 0 to 1.
     pub p_worse: f64,
-    /// Number of draws with a change.
+    /// Number of draws in which both sides have the metric.
     pub draws: usize,
 }
 
 impl ModelInterval {
-    /// Of the changes in each draw, percent, positive = better; `None` if there are none.
+    /// Of the changes in each draw, percent, positive = better, infinite from 0; `None` if there are none.
     pub fn from_changes(changes: &[f64]) -> Option<ModelInterval> {
         let mut sorted = changes.to_vec();
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
         let share = |is: fn(f64) -> bool| sorted.iter().filter(|pct| is(**pct)).count() as f64 / n as f64;
-        let between = |lo, hi| Some([quantile(&sorted, lo)?, quantile(&sorted, hi)?]);
-        Some(ModelInterval {
-            median_pct: quantile(&sorted, 0.5)?,
+        let percentage = |p| quantile(&sorted, p).filter(|pct| pct.is_finite());
+        let between = |lo, hi| Some([percentage(lo)?, percentage(hi)?]);
+        (n > 0).then_some(ModelInterval {
+            median_pct: percentage(0.5),
             ci50: between(0.25, 0.75),
             ci90: between(0.05, 0.95),
             p_better: share(|pct| pct > 0.0),
@@ -79,15 +83,19 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     }
     let first = sorted[below as usize - 1];
     let next = sorted.get(below as usize).copied().unwrap_or(first);
+    // Both may be infinite, and so may be one of them that does not count.
+    if at == below || first == next {
+        return Some(first);
+    }
     Some(first + (next - first) * (at - below))
 }
 
-/// Test against base in percent of base, positive = better; `None` where base is 0 and test is not.
-pub fn change_pct(base: f64, test: f64, better: Better) -> Option<f64> {
+/// Test against base in percent of base, positive = better; infinite where base is 0 and test is not.
+pub fn change_pct(base: f64, test: f64, better: Better) -> f64 {
     match (test - base, base.abs()) {
-        (0.0, _) => Some(0.0),
-        (_, 0.0) => None,
-        (difference, base) => Some(better.sign() * difference / base * 100.0),
+        (0.0, _) => 0.0,
+        (difference, 0.0) => better.sign() * difference.signum() * f64::INFINITY,
+        (difference, base) => better.sign() * difference / base * 100.0,
     }
 }
 
@@ -134,25 +142,34 @@ pub struct DrawnRuns {
 }
 
 impl DrawnRuns {
-    /// The change of a metric from base to the side at `test`, percent, positive = better.
+    /// The change of a metric from base to the side at `test`, percent, positive = better, infinite from 0; `None` if a
+    /// side does not have it.
     pub fn change_pct(&self, test: usize, metric: &str) -> Option<f64> {
         let value = |side: usize| {
             let run = self.runs.get(side)?.as_ref().ok()?;
             run.metrics.iter().find(|value| value.metric.name == metric)
         };
         let (base, test) = (value(0)?, value(test)?);
-        change_pct(base.value, test.value, base.metric.better)
+        Some(change_pct(base.value, test.value, base.metric.better))
     }
 }
 
-/// The changes of a metric from base to the side at `test`, percent, positive = better, of those draws that have one.
+/// The changes of a metric from base to the side at `test`, percent, positive = better, infinite from 0, of those draws
+/// that have one.
 pub fn changes_pct(draws: &[DrawnRuns], test: usize, metric: &str) -> Vec<f64> {
     draws.iter().filter_map(|drawn| drawn.change_pct(test, metric)).collect()
 }
 
-/// What draws are of: a posterior, or the prior.
-pub fn note_on_draw_law(law: &DrawLaw) -> String {
-    format!("draws are of the {}", law.words())
+/// What draws up to the number `last` are of: a posterior, which has only so many, or the prior.
+pub fn note_on_draw_law(law: &DrawLaw, last: u64) -> String {
+    let of = format!("draws are of the {}", law.words());
+    match law.posterior() {
+        Some(posterior) if last > posterior.len() as u64 => {
+            let (known, effective) = (posterior.len(), posterior.effective);
+            format!("{of}; it has {known} draws, which tell as much as {effective:.0} independent ones: later draws repeat its values")
+        }
+        _ => of,
+    }
 }
 
 impl Row {
@@ -174,16 +191,29 @@ impl Report {
         }
     }
 
-    /// Notes what draws of these machines, as they are stated, are of: their posterior or their prior.
+    /// Notes what the draws 1 to `last` of these machines, as they are stated, are of: their posterior or their prior.
+    /// Machines that differ have the same deviation for what has the same name: what one is off by, the other is too.
     ///
     /// # Errors
     /// If a posterior cannot be read.
     pub fn note_on_draw_laws<'a>(
         &mut self,
         machines: impl IntoIterator<Item = &'a Machine>,
+        last: u64,
     ) -> Result<(), MachineError> {
+        let mut names: Vec<&str> = Vec::new();
         for machine in machines {
-            self.note(note_on_draw_law(&machine.draw_law()?));
+            self.note(note_on_draw_law(&machine.draw_law()?, last));
+            if !names.contains(&&*machine.name) {
+                names.push(&machine.name);
+            }
+        }
+        if names.len() > 1 {
+            self.note(format!(
+                "in a draw the figures of {} are off together where they have the same names: what each is off by itself \
+                 is not in the interval over draws",
+                names.join(" and ")
+            ));
         }
         Ok(())
     }
@@ -241,9 +271,27 @@ mod tests {
 
     #[test]
     fn a_change_is_positive_where_test_is_better() {
-        assert_eq!(change_pct(100.0, 125.0, Better::Higher), Some(25.0));
-        assert_eq!(change_pct(100.0, 125.0, Better::Lower), Some(-25.0));
-        assert_eq!(change_pct(0.0, 0.0, Better::Lower), Some(0.0));
-        assert_eq!(change_pct(0.0, 1.0, Better::Lower), None);
+        assert_eq!(change_pct(100.0, 125.0, Better::Higher), 25.0);
+        assert_eq!(change_pct(100.0, 125.0, Better::Lower), -25.0);
+        assert_eq!(change_pct(0.0, 0.0, Better::Lower), 0.0);
+        assert_eq!(change_pct(0.0, 1.0, Better::Lower), f64::NEG_INFINITY);
+        assert_eq!(change_pct(0.0, 1.0, Better::Higher), f64::INFINITY);
+    }
+
+    /// Of 24 draws 8 have no change and 16 one from 0 for the worse: it is worse in two thirds, and the median has no
+    /// percentage. Were it one of 24, only the end of an interval would lack it.
+    #[test]
+    fn changes_from_zero_count_with_their_sign() {
+        let drawn = |from_zero: usize| {
+            let changes: Vec<f64> = (0..24).map(|i| if i < from_zero { f64::NEG_INFINITY } else { 0.0 }).collect();
+            ModelInterval::from_changes(&changes).unwrap()
+        };
+        let most = drawn(16);
+        assert_eq!((most.median_pct, most.ci50, most.ci90, most.draws), (None, None, None, 24));
+        assert_eq!(most.words(), "worse in 67 % of draws");
+        let one = drawn(1);
+        assert_eq!((one.median_pct, one.ci50, one.ci90), (Some(0.0), Some([0.0, 0.0]), None));
+        assert_eq!(quantile(&[1.0, f64::INFINITY], 1.0 / 3.0), Some(1.0));
+        assert_eq!(quantile(&[f64::NEG_INFINITY; 3], 0.4), Some(f64::NEG_INFINITY));
     }
 }

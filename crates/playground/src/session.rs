@@ -175,7 +175,8 @@ impl Session {
             .collect();
         if !drawn.is_empty() {
             report.add_model(&drawn);
-            report.note_on_draw_laws(self.sides.experiments.iter().map(|experiment| &*experiment.machine))?;
+            let last = drawn.iter().map(|drawn| drawn.draw).max().unwrap_or(0);
+            report.note_on_draw_laws(self.sides.experiments.iter().map(|experiment| &*experiment.machine), last)?;
         }
         if self.input.machine_file.is_none() && self.input.figures.is_empty() && self.input.workload_file.is_none() {
             self.sides.add_published(&mut report)?;

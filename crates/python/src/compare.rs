@@ -61,7 +61,7 @@ impl Comparison {
             ("exact", maybe_booleans(rows.iter().map(|(_, r)| Some(r.change.exact)))),
             ("p_adjusted", change(|r| r.change.p_adjusted)),
             ("verdict", texts(rows.iter().map(|(_, r)| r.change.verdict.word()))),
-            ("model_median_pct", change(|r| r.model.map(|model| model.median_pct))),
+            ("model_median_pct", change(|r| r.model.and_then(|model| model.median_pct))),
             ("model_low", change(|r| r.model?.ci90.map(|ci| ci[0]))),
             ("model_high", change(|r| r.model?.ci90.map(|ci| ci[1]))),
             ("p_better", change(|r| r.model.map(|model| model.p_better))),
@@ -254,7 +254,9 @@ pub fn compare(
         report.add_screening(&design, &runs.map_err(|e| failed(e.to_string()))?);
     }
     if doubt > 0 {
-        report.note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine)).map_err(input)?;
+        report
+            .note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine), doubt)
+            .map_err(input)?;
     }
     report.note_on_rows();
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));

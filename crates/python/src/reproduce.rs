@@ -107,7 +107,7 @@ impl Reproduction {
             ("hit", maybe_booleans(rows.iter().map(|r| r.hit))),
             ("why", text(|r| &r.why)),
             ("note", maybe_texts(rows.iter().map(|r| r.note.as_deref()))),
-            ("model_median_pct", model(|m| Some(m.interval.median_pct))),
+            ("model_median_pct", model(|m| m.interval.median_pct)),
             ("model_ci90_lo", model(|m| Some(m.interval.ci90?[0]))),
             ("model_ci90_hi", model(|m| Some(m.interval.ci90?[1]))),
             ("model_p_better", model(|m| Some(m.interval.p_better))),

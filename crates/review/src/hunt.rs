@@ -241,7 +241,8 @@ fn smaller_pct(measured: &Measured) -> Option<f64> {
         .iter()
         .zip(test)
         .filter(|(b, t)| (*t - *b).abs() > smallest)
-        .filter_map(|(b, t)| change_pct(*b, *t, metric.better))
+        .map(|(b, t)| change_pct(*b, *t, metric.better))
+        .filter(|pct| pct.is_finite())
         .collect();
     let is_one_sided = changes.iter().all(|pct| *pct > 0.0) || changes.iter().all(|pct| *pct < 0.0);
     let least = changes.iter().copied().min_by(|a, b| a.abs().total_cmp(&b.abs()))?;

@@ -226,7 +226,7 @@ impl Compare {
         };
         report.add_model(&self.drawn_runs(drawn, &plan)?);
         if draws > 0 {
-            report.note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine))?;
+            report.note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine), draws)?;
         }
         sides.add_published(&mut report)?;
         report.keep(&selected);

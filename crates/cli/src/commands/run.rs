@@ -179,7 +179,7 @@ impl Run {
         report.notes.extend(run_config::notes(&experiment.config));
         if experiment.config.draw != 0 {
             let (stated, _) = MachineSpec::parse(&self.machine).find()?;
-            report.notes.push(note_on_draw_law(&stated.draw_law()?));
+            report.notes.push(note_on_draw_law(&stated.draw_law()?, experiment.config.draw));
         }
         let provenance = Provenance::new(made_by(), [(&experiment, 0)]);
         let figures = match self.format {

@@ -90,7 +90,7 @@ fn record(row: &ReproducedRow, result: &Reproduction) -> Vec<String> {
         truth(row.hit),
         row.why.clone(),
         result.quick.clone().unwrap_or_default(),
-        maybe(over_draws.map(|model| model.median_pct)),
+        maybe(over_draws.and_then(|model| model.median_pct)),
         ci50_lo,
         ci50_hi,
         ci90_lo,

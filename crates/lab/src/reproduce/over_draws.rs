@@ -80,7 +80,7 @@ fn coverage_cell(coverage: &Coverage, rows: usize) -> String {
 pub(super) fn row_cells(row: &ReproducedRow) -> [String; 3] {
     let Some(model) = &row.model else { return [(); 3].map(|()| "-".into()) };
     let RowModel { interval, predictive, .. } = model;
-    let (median, draws) = (percent(Some(interval.median_pct)), interval.draws);
+    let (median, draws) = (percent(interval.median_pct), interval.draws);
     let ours = format!("{draws} draws: {median}{}, {}", table::interval(interval.ci90), interval.words());
     let theirs = predictive
         .and_then(|predictive| predictive.ci90)
@@ -129,7 +129,7 @@ pub(super) fn rows(out: &mut String, result: &Reproduction) {
         table.add_row([
             row.id.clone(),
             percent(row.published.improvement_pct),
-            percent(Some(interval.median_pct)),
+            percent(interval.median_pct),
             interval_cell(interval.ci50),
             interval_cell(interval.ci90),
             interval.draws.to_string(),

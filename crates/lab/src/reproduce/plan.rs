@@ -180,7 +180,7 @@ impl<'a> Planner<'a> {
             true => Some(self.request_ablation(&spec, [&base, &test], &mail.based_on, &seeds)?),
         };
         let sources = base.machine.figures.iter().map(|f| f.source.clone()).collect();
-        let law = || base.machine.draw_law().map(|law| note_on_draw_law(&law));
+        let law = || base.machine.draw_law().map(|law| note_on_draw_law(&law, self.draws));
         let draw_law = (self.draws > 0).then(law).transpose().map_err(ExperimentError::from)?;
         let scores_draws = self.scores_draws;
         Ok(PlannedRun { pair, drawn, part_on_draws, scores_draws, draw_law, sources, without, ablation })

@@ -46,7 +46,7 @@ impl<'a> Lane<'a> {
         let PublishedFigures { improvement_pct: theirs, sigma_pct, .. } = row.published;
         let OurFigures { improvement_pct: ours, ci95, .. } = row.ours.as_ref()?;
         let interval = row.model.as_ref().map(|model| model.interval);
-        let drawn = interval.and_then(|interval| Some((interval.median_pct, interval.ci90?)));
+        let drawn = interval.and_then(|interval| Some((interval.median_pct?, interval.ci90?)));
         Some(Lane { row, theirs: (theirs?, 2.0 * sigma_pct), ours: ((*ours)?, (*ci95)?), drawn })
     }
 

@@ -438,6 +438,7 @@ fn scored_row(row: &ReproducedRow) -> Option<ScoredRow> {
         sigma_pct: row.published.sigma_pct,
         draws: row.model.as_ref().filter(|_| row.scored_over_draws)?.changes_pct.clone(),
     })
+    .filter(|scored| !scored.draws.is_empty())
 }
 
 /// What the proper score leaves out of a scored row that was to run on `requested` draws.
@@ -448,9 +449,10 @@ fn note_on_draws(row: &ReproducedRow, requested: usize) -> Option<String> {
     let draws = row.model.as_ref().map_or(0, |model| model.changes_pct.len());
     let why = format!("{}: {draws} of {requested} draws have a change in percent", row.id);
     match &row.model {
-        None => Some(format!("{why}: the row is not in coverage and CRPS")),
+        _ if draws == 0 => Some(format!("{why}: the row is not in coverage and CRPS")),
         Some(model) if draws < requested && model.outside90.is_none() => Some(format!("{why}: no 90 % interval")),
-        Some(_) => None,
+        Some(_) if draws < requested => Some(format!("{why}: coverage and CRPS are of these")),
+        _ => None,
     }
 }
 
@@ -518,18 +520,19 @@ fn reproduce_row(
     Ok(ReproducedRow { ours, model, hit_model, scored_over_draws, terms, features, spread, ..shown })
 }
 
-/// The row over its draws; `None` if no draw has a change in percent.
+/// The row over its draws; `None` if no draw has a change.
 fn row_model(row: &PublishedRow, ours: &Row, drawn: &[DrawnRuns], is_scored: bool) -> Option<RowModel> {
-    let changes_pct = changes_pct(drawn, 1, &ours.metric.name);
+    let changes = changes_pct(drawn, 1, &ours.metric.name);
+    let changes_pct: Vec<f64> = changes.iter().copied().filter(|pct| pct.is_finite()).collect();
     let published = row.improvement_pct().filter(|_| is_scored);
     let predictive = published.and_then(|_| Some(Predictive::new(&changes_pct, row.sigma_pct())?.summary()));
     let outside90 = predictive.zip(published).and_then(|(predictive, published)| predictive.is_outside90(published));
-    Some(RowModel { interval: ModelInterval::from_changes(&changes_pct)?, changes_pct, predictive, outside90 })
+    Some(RowModel { interval: ModelInterval::from_changes(&changes)?, changes_pct, predictive, outside90 })
 }
 
 /// The rule for hits by the model interval; `None` if there is none of 90 %.
 fn judge_model(row: &PublishedRow, model: &ModelInterval) -> Option<bool> {
-    Some(judge(row.improvement_pct()?, row.sigma_pct(), model.median_pct, model.ci90?).0)
+    Some(judge(row.improvement_pct()?, row.sigma_pct(), model.median_pct?, model.ci90?).0)
 }
 
 /// Our means over the seeds, for the columns that are published.

@@ -133,7 +133,7 @@ fn record(report: &Report, comparison: &Comparison, row: &Row) -> Vec<String> {
         maybe(change.p_adjusted),
         change.smallest.to_string(),
         change.verdict.word().into(),
-        maybe(row.model.map(|model| model.median_pct)),
+        maybe(row.model.and_then(|model| model.median_pct)),
         maybe(row.model.and_then(|model| model.ci90).map(|c| c[0])),
         maybe(row.model.and_then(|model| model.ci90).map(|c| c[1])),
         maybe(row.model.map(|model| model.p_better)),

@@ -115,7 +115,7 @@ fn plot(body: &mut String, number: usize, rows: &[&Row]) {
     if lanes.is_empty() {
         return;
     }
-    let model = |row: &Row| row.model.and_then(|model| Some((model.median_pct, model.ci90?)));
+    let model = |row: &Row| row.model.and_then(|model| Some((model.median_pct?, model.ci90?)));
     let most = lanes.iter().map(|(_, pct)| pct.abs()).fold(1.0, f64::max) * 1.5;
     let ends = |(row, pct): &(&Row, f64)| {
         let intervals = row.change.ci95.into_iter().chain(model(row).map(|(_, interval)| interval)).flatten();
@@ -188,7 +188,7 @@ fn table(body: &mut String, rows: &[&Row]) {
         }
         let model = row.model.map_or(String::new(), |model| {
             let interval = model.ci90.map_or("no interval".into(), percent_range);
-            let (median, draws, words) = (percent(Some(model.median_pct)), model.draws, model.words());
+            let (median, draws, words) = (percent(model.median_pct), model.draws, model.words());
             format!("over {draws} draws: median {median}, 90 % interval {interval}; {words}<br>")
         });
         let _ = writeln!(

@@ -116,14 +116,17 @@ fn short(x: f64) -> String {
 fn over_draws(out: &mut String, number: usize, comparison: &Comparison) {
     let rows = rows_beside(&[comparison]);
     let models: Vec<_> = rows.iter().filter_map(|rows| Some((&rows[0].metric.name, rows[0].model?))).collect();
-    let Some((_, first)) = models.first() else { return };
-    let _ = writeln!(out, "{} on {} draws of the figures in doubt: median, 90% interval", tag(number), first.draws);
+    let Some(most) = models.iter().map(|(_, model)| model.draws).max() else { return };
+    let _ = writeln!(out, "{} on {most} draws of the figures in doubt: median, 90% interval", tag(number));
     let width = models.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, model) in models {
         let interval =
             model.ci90.map_or(String::new(), |[lo, hi]| format!("[{:+.1}, {:+.1}]", hundredths(lo), hundredths(hi)));
-        let words = model.words();
-        let median = format!("{:+.2}%", hundredths(model.median_pct));
+        let words = match model.draws {
+            n if n == most => model.words(),
+            n => format!("{} ({n})", model.words()),
+        };
+        let median = model.median_pct.map_or("-".into(), |pct| format!("{:+.2}%", hundredths(pct)));
         let _ = writeln!(out, "{}", format!("{:width$}{median:>10}{interval:>20}  {words}", ascii(name)).trim_end());
     }
     out.push('\n');

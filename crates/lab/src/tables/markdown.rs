@@ -43,7 +43,7 @@ fn over_draws(out: &mut String, comparison: &Comparison) {
             out.push_str("\n| over draws | median | 90 % interval | draws | |\n|---|--:|--:|--:|---|\n");
         }
         let interval = model.ci90.map_or("-".into(), percent_range);
-        let (median, draws, words) = (percent(Some(model.median_pct)), model.draws, model.words());
+        let (median, draws, words) = (percent(model.median_pct), model.draws, model.words());
         let _ = writeln!(out, "| {name} | {median} | {interval} | {draws} | {words} |");
     }
 }

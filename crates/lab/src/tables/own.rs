@@ -139,7 +139,7 @@ pub fn drawn_rows(comparison: &Comparison) -> Vec<[String; 5]> {
     let drawn = |row: &Row| {
         let model = row.model.as_ref()?;
         let interval = model.ci90.map_or("-".into(), percent_range);
-        let median = percent(Some(model.median_pct));
+        let median = percent(model.median_pct);
         Some([row.metric.name.clone(), median, interval, model.draws.to_string(), model.words()])
     };
     comparison.rows.iter().filter(|row| !is_zero(row)).filter_map(drawn).collect()

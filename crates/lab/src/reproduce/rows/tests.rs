@@ -311,7 +311,7 @@ fn draws_make_an_interval_a_second_hit_and_a_score() {
     let row = &result.rows[0];
     let model = row.model.as_ref().unwrap();
     let ModelInterval { median_pct, ci50, ci90, p_better, p_worse, draws } = model.interval;
-    assert_eq!((median_pct, ci50, ci90), (10.0, Some([5.0, 15.0]), Some([1.0, 19.0])));
+    assert_eq!((median_pct, ci50, ci90), (Some(10.0), Some([5.0, 15.0]), Some([1.0, 19.0])));
     assert_eq!((p_better, p_worse, draws), (1.0, 0.0, 19));
     assert_eq!(
         model.changes_pct.iter().map(|pct| pct.round()).collect::<Vec<_>>(),
@@ -382,13 +382,14 @@ fn draws_without_a_percentage_are_counted_and_told() {
         (proper, result.rows.remove(0), result.notes)
     };
     let (proper, row, notes) = told(from_zero(17).chain([[100.0, 110.0], [100.0, 120.0]]).collect());
-    assert_eq!((proper, row.model.unwrap().interval.draws, row.hit_model), (Some((1, None)), 2, None));
+    assert_eq!((proper, row.model.unwrap().interval.draws, row.hit_model), (Some((1, None)), 19, None));
     assert!(
         notes.contains(&format!("{}: 2 of 19 draws have a change in percent: no 90 % interval", row.id)),
         "{notes:?}"
     );
     let (proper, row, notes) = told(from_zero(19).collect());
-    assert_eq!((proper, row.model, row.hit), (None, None, Some(true)));
+    let model = row.model.unwrap();
+    assert_eq!((proper, model.interval.median_pct, model.interval.p_better, row.hit), (None, None, 1.0, Some(true)));
     assert!(notes.iter().any(|note| note.ends_with("the row is not in coverage and CRPS")), "{notes:?}");
     let (_, _, notes) = told(vec![[100.0, 110.0]; 3]);
     assert!(notes.iter().all(|note| !note.contains("draws")), "three draws were asked for: {notes:?}");
