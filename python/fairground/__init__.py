@@ -197,6 +197,7 @@ def compare(
     test: str | list[str],
     *,
     sched: str | None = None,
+    metrics: str = "all",
     seeds: int = 8,
     doubt: int = 0,
     screen: bool = False,
@@ -222,6 +223,9 @@ def compare(
         One side or several to compare with the base, in the form of ``base``.
     sched : str, optional
         Scheduler of the sides that do not name one.
+    metrics : str
+        ``"all"``, ``"usual"`` for those that the command shows, or names with commas between. Verdicts count all of them: of
+        more metrics a single one must be surer, so the command, with its usual ones, may judge otherwise.
     seeds : int
         Pairs of runs.
     doubt : int
@@ -246,7 +250,7 @@ def compare(
     tests = [test] if isinstance(test, str) else list(test)
     options = _options(hz, governor, idle_governor, idle_limit, sysctl, ambient, draw)
     where = False if store is None else store
-    return _compare(machine, workload, [base, *tests], sched, seeds, doubt, screen, jobs or 0, where, options)
+    return _compare(machine, workload, [base, *tests], sched, metrics, seeds, doubt, screen, jobs or 0, where, options)
 
 
 def reproduce(

@@ -395,6 +395,7 @@ def compare(
     workload: str | dict[str, Any] | Workload,
     sides: list[str],
     sched: str | None,
+    metrics: str,
     seeds: int,
     doubt: int,
     screen: bool,

@@ -196,6 +196,15 @@ def test_a_comparison_is_that_of_the_command(command):
     ours = fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9+asym-prev-first", seeds=6, store=False)
     assert without_command(str(ours)) == without_command(theirs.stdout)
     assert "command: fairground compare hikey960" in theirs.stdout
+    theirs = subprocess.run(
+        [command, "compare", *arguments, "--doubt", "20"], check=True, capture_output=True, text=True
+    )
+    usual = fg.compare(
+        "hikey960", PIPE, "fair:v5.9", "fair:v5.9+asym-prev-first", metrics="usual", seeds=6, doubt=20, store=False
+    )
+    assert without_command(str(usual)) == without_command(theirs.stdout)
+    with pytest.raises(fg.InputError, match="do not report metric"):
+        fg.compare("hikey960", PIPE, "fair:v5.9", "fair:v5.9+asym-prev-first", metrics="ops_per_second", seeds=1)
     row = ours.table.to_pandas().set_index("metric").loc["ops_per_sec"]
     assert row.low <= row.improvement_pct <= row.high and row.significant
     runs = ours.runs.to_pandas().query("metric == 'ops_per_sec'")

@@ -9,6 +9,7 @@ use fairground_lab::sides::{MachineWorkload, SideSpec, Sides};
 use fairground_lab::tables::Format;
 use fairground_run::batch::Plan;
 use fairground_run::executor::{Executor, Progress};
+use fairground_run::metrics::Selection;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -184,9 +185,10 @@ impl Finder<'_, '_> {
 }
 
 /// Runs all sides, base first, with seeds 1 to `seeds`, on `jobs` threads (0: one for each CPU of this machine). `sched`:
-/// the scheduler of sides that do not name one. Reads results from `store`, and stores new ones there.
+/// the scheduler of sides that do not name one; `metrics`: `usual`, `all` or names with commas between, which are judged
+/// together. Reads results from `store`, and stores new ones there.
 #[pyfunction]
-#[pyo3(signature = (machine, workload, sides, sched, seeds, doubt, screen, jobs, store, options))]
+#[pyo3(signature = (machine, workload, sides, sched, metrics, seeds, doubt, screen, jobs, store, options))]
 #[allow(clippy::too_many_arguments)]
 pub fn compare(
     py: Python<'_>,
@@ -194,6 +196,7 @@ pub fn compare(
     workload: &Bound<'_, PyAny>,
     sides: Vec<String>,
     sched: Option<String>,
+    metrics: &str,
     seeds: i64,
     doubt: i64,
     screen: bool,
@@ -219,8 +222,10 @@ pub fn compare(
         return Err(refused(format!("{option} {problem}")));
     }
     let on = |config| Sides::on(&specs, found.clone(), sched.as_deref(), &config, &workers).map_err(input);
-    let drawn = Draws::find(&config, draws_and_seeds(doubt), on)?;
     let sides = on(config)?;
+    let selection: Selection = metrics.parse().map_err(|problem| refused(format!("metrics: {problem}")))?;
+    let selected = sides.selected(&selection, &[]).map_err(input)?;
+    let drawn = Draws::find(&config, draws_and_seeds(doubt), on)?;
     let screened = match screen {
         true => {
             let design = Design::new(sides.experiments.iter().map(|e| (&*e.machine, &*e.workload))).map_err(input)?;
@@ -258,9 +263,9 @@ pub fn compare(
             .note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine), doubt)
             .map_err(input)?;
     }
-    report.note_on_rows();
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
     sides.add_published(&mut report).map_err(input)?;
+    report.keep(&selected);
     report.provenance = Some(sides.provenance(crate::made_by()));
     let warnings = warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Comparison { report, warnings })
