@@ -202,7 +202,6 @@ impl Compare {
         let draws = self.draws(sides, &common)?;
         let specs = sides;
         let find = |config| Sides::find(specs, &Common { config, ..common }, &self.workers.workers());
-        let drawn = Draws::find(&common.config, draws_and_seeds(draws), find)?;
         let sides = find(common.config)?;
         sides.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         for condition in conditions {
@@ -210,6 +209,7 @@ impl Compare {
         }
         let judged: Vec<&str> = conditions.iter().map(FailIf::metric).collect();
         let selected = sides.selected(&self.metrics, &judged)?;
+        let drawn = Draws::find(&common.config, draws_and_seeds(draws), find)?;
         let plan = self.plan(sides.experiments.len());
         let mut report = match self.until {
             None => sides.report(&plan.seeds, &self.results(&sides, &plan)?),

@@ -97,12 +97,12 @@ impl Design {
         &self.draws
     }
 
-    /// The draws with the seed of their runs, which is one for all: seeds are no figure.
+    /// The draws with the seed of their runs, which is one for all: what seeds do is not part of a screening.
     pub fn draws_and_seeds(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.draws.iter().map(|draw| (*draw, 1))
     }
 
-    /// The screening of a metric by its change in each of these draws; draws of no change are left out.
+    /// The screening of a metric by its change in each of these draws, infinite from 0; draws without it are left out.
     pub fn screen(&self, metric: &str, changes: &[(u64, f64)]) -> Screening {
         let mut screening =
             Screening { metric: metric.into(), draws: changes.len(), shares: Vec::new(), unattributed: 1.0 };
@@ -188,9 +188,9 @@ impl Fit {
 pub struct Screening {
     /// Name of the metric.
     pub metric: String,
-    /// Number of draws with a change of it.
+    /// Number of draws in which both sides have it.
     pub draws: usize,
-    /// All figures in doubt, the greatest share first.
+    /// All figures in doubt, the greatest share first; empty where nothing is to be told apart.
     pub shares: Vec<Share>,
     /// Share of the variance that no figure explains by itself, 0 to 1; of no variance 0.
     pub unattributed: f64,
@@ -214,6 +214,11 @@ impl Screening {
         self.shares.iter().take(LISTED).filter(|share| share.share >= 0.01)
     }
 
+    /// What it was told by.
+    pub fn basis(&self) -> String {
+        format!("by {} draws, built-in workloads a {SHORTER}th as long", self.draws)
+    }
+
     /// The first figures with their shares, those that follow together, and what is not attributed, a line each.
     pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
         let others: f64 = self.shares.iter().map(|share| share.share).sum::<f64>()
@@ -224,22 +229,29 @@ impl Screening {
     }
 
     /// What to measure: the fewest figures without whose doubt the interval has half of its width, or what the first ones
-    /// would bring.
+    /// would bring. It is the interval of the runs of the screening, by ranks.
     pub fn advice(&self) -> String {
+        if self.shares.is_empty() {
+            let why = match self.unattributed {
+                0.0 => "the change is the same in all draws",
+                _ => "too few draws have the metric: figures cannot be told apart",
+            };
+            return why.into();
+        }
         let mut left = 1.0;
         let mut names: Vec<&str> = Vec::new();
         for share in self.first() {
             left -= share.share;
             names.push(&share.figure);
             if left <= 1.0 - HALVES {
-                return format!("measured, {} would halve the interval", listed(&names));
+                return format!("measured, {} would halve the interval of such runs", listed(&names));
             }
         }
         match names.as_slice() {
             [] => "no figure carries as much as one percent of the doubt".into(),
             names => {
                 let width = left.max(0.0).sqrt() * 100.0;
-                format!("measured, {} would leave {width:.0} % of the interval's width", listed(names))
+                format!("measured, {} would leave {width:.0} % of the width of such runs' interval", listed(names))
             }
         }
     }
@@ -342,7 +354,11 @@ mod tests {
         let same: Vec<(u64, f64)> = design.draws().iter().map(|draw| (*draw, 0.0)).collect();
         let screening = design.screen("x", &same);
         assert_eq!((screening.shares.len(), screening.unattributed), (0, 0.0));
-        assert_eq!(design.screen("x", &same[..3]).draws, 3);
+        assert_eq!(design.screen("x", &same).advice(), "the change is the same in all draws");
+        let few: Vec<(u64, f64)> = (0u8..3).zip(design.draws()).map(|(i, draw)| (*draw, i.into())).collect();
+        let few = design.screen("x", &few);
+        assert_eq!((few.draws, few.unattributed), (3, 1.0));
+        assert!(few.advice().starts_with("too few draws"), "{}", few.advice());
     }
 
     #[test]
@@ -353,9 +369,9 @@ mod tests {
             let unattributed = 1.0 - shares.iter().map(|share| share.share).sum::<f64>();
             Screening { metric: "x".into(), draws: 200, shares, unattributed }.advice()
         };
-        assert_eq!(of(&[("a", 0.8), ("b", 0.1)]), "measured, a would halve the interval");
-        assert_eq!(of(&[("a", 0.5), ("b", 0.3)]), "measured, a and b would halve the interval");
-        assert_eq!(of(&[("a", 0.36), ("b", 0.0)]), "measured, a would leave 80 % of the interval's width");
+        assert_eq!(of(&[("a", 0.8), ("b", 0.1)]), "measured, a would halve the interval of such runs");
+        assert_eq!(of(&[("a", 0.5), ("b", 0.3)]), "measured, a and b would halve the interval of such runs");
+        assert_eq!(of(&[("a", 0.36), ("b", 0.0)]), "measured, a would leave 80 % of the width of such runs' interval");
         assert_eq!(of(&[("a", 0.0)]), "no figure carries as much as one percent of the doubt");
     }
 

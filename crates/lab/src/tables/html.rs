@@ -77,8 +77,9 @@ fn section(body: &mut String, number: usize, comparison: &Comparison, shown: Opt
         let lines: Vec<String> = screening.lines().collect();
         let _ = writeln!(
             body,
-            "<h3>What {} is in doubt for</h3>\n<pre>{}</pre>\n<p>{}</p>",
+            "<h3>What {} is in doubt for, {}</h3>\n<pre>{}</pre>\n<p>{}</p>",
             escaped(&screening.metric),
+            screening.basis(),
             escaped(&lines.join("\n")),
             escaped(&screening.advice())
         );

@@ -18,8 +18,8 @@ pub fn render(report: &Report) -> String {
         }
         over_draws(&mut out, comparison);
         if let Some(screening) = &comparison.doubt {
-            let _ =
-                writeln!(out, "\nWhat {} is in doubt for, by {} draws:\n\n```text", screening.metric, screening.draws);
+            let (metric, basis) = (&screening.metric, screening.basis());
+            let _ = writeln!(out, "\nWhat {metric} is in doubt for, {basis}:\n\n```text");
             screening.lines().for_each(|line| {
                 let _ = writeln!(out, "{line}");
             });

@@ -157,7 +157,7 @@ fn over_draws(out: &mut String, comparison: &Comparison) {
 /// Which figures carry the doubt, and what to measure.
 fn screening(out: &mut String, comparison: &Comparison) {
     let Some(screening) = &comparison.doubt else { return };
-    let _ = writeln!(out, "what {} is in doubt for, by {} draws:", screening.metric, screening.draws);
+    let _ = writeln!(out, "what {} is in doubt for, {}:", screening.metric, screening.basis());
     for line in screening.lines() {
         let _ = writeln!(out, "{line}");
     }
@@ -168,7 +168,8 @@ fn legend_of_draws(out: &mut String, report: &Report) {
     if report.comparisons.iter().flat_map(|c| &c.rows).any(|row| row.model.is_some()) {
         out.push_str(
             "over draws     improvement on draws of the figures in doubt, base and test on the same one, a seed for each;\n\
-             \x20              the interval holds 90 % of what the figures and seeds may give\n",
+             \x20              the interval holds 90 % of what the figures and seeds may give; what the model lacks is not in it: of\n\
+             \x20              published changes it holds fewer (docs/reproduction)\n",
         );
     }
 }
