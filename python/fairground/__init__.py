@@ -224,8 +224,8 @@ def compare(
     sched : str, optional
         Scheduler of the sides that do not name one.
     metrics : str
-        ``"all"``, ``"usual"`` for those that the command shows, or names with commas between. Verdicts count all of them: of
-        more metrics a single one must be surer, so the command, with its usual ones, may judge otherwise.
+        ``"all"``, ``"usual"`` for those that the command shows, or names with commas between. The more metrics are
+        judged together, the stronger the evidence that each needs: the command, with its usual ones, may judge otherwise.
     seeds : int
         Pairs of runs.
     doubt : int

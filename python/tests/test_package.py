@@ -225,6 +225,8 @@ def test_a_screening_is_that_of_the_command(command):
     assert figures.share.tolist() == [share["share"] for share in theirs["doubt"]]
     assert ours[ours.figure.isna()].share.tolist() == [theirs["doubt_unattributed"]]
     assert ours.share.sum() == pytest.approx(1)
+    energy = fg.compare("hikey960", "sched-pipe:loops=400", *sides, metrics="energy_j", seeds=1, screen=True)
+    assert energy.doubt.to_pandas().metric.unique().tolist() == ["energy_j"]
     assert fg.compare("hikey960", PIPE, *sides, seeds=1).doubt.to_pandas().empty
     with pytest.raises(fg.InputError, match="screen draws machine and workload"):
         fg.compare("hikey960", PIPE, *sides, draw=3, screen=True)

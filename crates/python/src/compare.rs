@@ -254,10 +254,6 @@ pub fn compare(
     let mut report = sides.report(&plan.seeds, &results);
     let drawn = beside(py, |stop| drawn.carry_out(&plan, store.as_ref(), &stop, &listener))?;
     report.add_model(&drawn.map_err(|e| failed(e.to_string()))?);
-    if let Some((design, draws)) = screened {
-        let runs = beside(py, |stop| draws.carry_out(&plan, store.as_ref(), &stop, &listener))?;
-        report.add_screening(&design, &runs.map_err(|e| failed(e.to_string()))?);
-    }
     if doubt > 0 {
         report
             .note_on_draw_laws(sides.experiments.iter().map(|experiment| &*experiment.machine), doubt)
@@ -266,6 +262,10 @@ pub fn compare(
     finder.warnings.iter().chain(&sides.warnings).for_each(|warning| report.note(warning));
     sides.add_published(&mut report).map_err(input)?;
     report.keep(&selected);
+    if let Some((design, draws)) = screened {
+        let runs = beside(py, |stop| draws.carry_out(&plan, store.as_ref(), &stop, &listener))?;
+        report.add_screening(&design, &runs.map_err(|e| failed(e.to_string()))?);
+    }
     report.provenance = Some(sides.provenance(crate::made_by()));
     let warnings = warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Comparison { report, warnings })
