@@ -71,7 +71,7 @@ impl ModelInterval {
     }
 }
 
-/// The quantile `p` of sorted values, the k-th of which is taken for that of k/(n+1), with straight lines between;
+/// The quantile `p` of sorted values, which may be infinite, the k-th of which is taken for that of k/(n+1), with straight lines between;
 /// `None` where `p` is beyond the first or the last.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let at = p * (sorted.len() + 1) as f64;
@@ -192,7 +192,8 @@ impl Report {
     }
 
     /// Notes what the draws 1 to `last` of these machines, as they are stated, are of: their posterior or their prior.
-    /// Machines that differ have the same deviation for what has the same name: what one is off by, the other is too.
+    /// Machines that differ have the same deviation for what has the same name, but for names that a posterior has: what
+    /// one is off by, the other is too.
     ///
     /// # Errors
     /// If a posterior cannot be read.
@@ -210,8 +211,8 @@ impl Report {
         }
         if names.len() > 1 {
             self.note(format!(
-                "in a draw the figures of {} are off together where they have the same names: what each is off by itself \
-                 is not in the interval over draws",
+                "in a draw the figures of {} that have the same name are off together, but for those that a posterior \
+                 has: what each machine is off by itself is not in the interval over draws",
                 names.join(" and ")
             ));
         }
@@ -276,6 +277,23 @@ mod tests {
         assert_eq!(change_pct(0.0, 0.0, Better::Lower), 0.0);
         assert_eq!(change_pct(0.0, 1.0, Better::Lower), f64::NEG_INFINITY);
         assert_eq!(change_pct(0.0, 1.0, Better::Higher), f64::INFINITY);
+    }
+
+    #[test]
+    fn notes_say_what_draws_are_of_and_when_they_repeat() {
+        let [weighed, other] = ["hikey960", "rpi5"].map(|name| Machine::preset(name).unwrap());
+        let law = weighed.draw_law().unwrap();
+        let known = law.posterior().unwrap().len() as u64;
+        let note = note_on_draw_law(&law, known);
+        assert!(note.contains("posterior of hikey960") && !note.contains("repeat"), "{note}");
+        assert!(note_on_draw_law(&law, known + 1).ends_with("later draws repeat its values"));
+        assert!(!note_on_draw_law(&other.draw_law().unwrap(), 1000).contains("repeat"));
+        let notes = |machines: &[&Machine]| {
+            let mut report = Report::new(&[], &[], &Vec::new());
+            report.note_on_draw_laws(machines.iter().copied(), 20).unwrap();
+            report.notes.iter().filter(|note| note.contains("are off together")).count()
+        };
+        assert_eq!([notes(&[&weighed, &weighed]), notes(&[&weighed, &other])], [0, 1]);
     }
 
     /// Of 24 draws 8 have no change and 16 one from 0 for the worse: it is worse in two thirds, and the median has no

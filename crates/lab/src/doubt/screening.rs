@@ -110,8 +110,11 @@ impl Design {
         let (n, p) = (changes.len(), self.inputs.len());
         let variance = ranks.iter().map(|rank| rank * rank).sum::<f64>() / n.max(1) as f64;
         // More inputs than draws tell nothing apart.
-        if variance == 0.0 || n <= p + 1 {
-            screening.unattributed = if variance == 0.0 { 0.0 } else { 1.0 };
+        if n <= p + 1 {
+            return screening;
+        }
+        if variance == 0.0 {
+            screening.unattributed = 0.0;
             return screening;
         }
         let rows: Vec<&Vec<f64>> = changes
@@ -356,9 +359,11 @@ mod tests {
         assert_eq!((screening.shares.len(), screening.unattributed), (0, 0.0));
         assert_eq!(design.screen("x", &same).advice(), "the change is the same in all draws");
         let few: Vec<(u64, f64)> = (0u8..3).zip(design.draws()).map(|(i, draw)| (*draw, i.into())).collect();
-        let few = design.screen("x", &few);
-        assert_eq!((few.draws, few.unattributed), (3, 1.0));
-        assert!(few.advice().starts_with("too few draws"), "{}", few.advice());
+        for number in [0, 1, 3] {
+            let few = design.screen("x", &few[..number]);
+            assert_eq!((few.draws, few.unattributed), (number, 1.0));
+            assert!(few.advice().starts_with("too few draws"), "{}", few.advice());
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::tables::{number, percent};
 const HEAD: [&str; 5] = ["row", "published", "ours", "kind", "verdict"];
 
 const RULE: &str = "<p>A published change above 2 sigma is hit by the same sign and a 95 % interval of ours that overlaps \
-    it ± max(3 points, 2 sigma); any other by a change within max(1 point, 2 sigma) of zero. Sigma comes from the mail's \
-    errors, 2 % where it prints none. Positive is better, in percent of base. <em>Given</em>: taken from the mail; \
+    it ± max(3 points, 2 sigma); any other by a change within max(1 point, 2 sigma) of zero. Sigma is the error \
+    that the mail prints, or the standard deviation of its printed runs; 2 % without any. Positive is better, in percent of base. <em>Given</em>: taken from the mail; \
     <em>fitted</em>: a figure was turned until our baseline gave the published one; <em>predicted</em>: ours alone. RMS \
     errors are over the scored rows but those in which ours is a change from nothing.</p>\n";
 

@@ -38,7 +38,7 @@ use super::score::{self, Predictive, PredictiveSummary, ProperScore, ProperScore
 use crate::ablation::{Ablation, Piece};
 use crate::comparison::{Comparison, Report, Row};
 use crate::cost_attribution::{self, CostTermShare};
-use crate::doubt::{changes_pct, DrawnRuns, ModelInterval};
+use crate::doubt::{changes_pct, quantile, DrawnRuns, ModelInterval};
 use crate::provenance::RowsProvenance;
 use crate::published::{current_id, Cell, DomainCheck, GivenTable, Mail, PublishedRow, PublishedRun};
 use crate::robustness::Robustness;
@@ -196,8 +196,8 @@ pub struct ReproducedRow {
     pub hit: Option<bool>,
     /// The reason for `hit`, as text.
     pub why: String,
-    /// What the change is over draws of the figures in doubt; `None` if the row was not run on draws, and if no draw has a
-    /// change in percent.
+    /// What the change is over draws of the figures in doubt; `None` if the row was not run on draws, and if no draw has
+    /// both sides.
     pub model: Option<RowModel>,
     /// Whether the row is a hit by the rule with the median and the 90 % interval of `model` in place of our change and its
     /// 95 % interval; `None` where it is not scored, or has no such interval.
@@ -514,7 +514,8 @@ fn reproduce_row(
     let drawn = executed.map_or(&[][..], |executed| &executed.drawn);
     let scored_over_draws = scored_over_draws && executed.is_some_and(|executed| executed.scores_draws);
     let model = ours.filter(|_| row.test.is_some()).and_then(|ours| row_model(row, ours, drawn, scored_over_draws));
-    let hit_model = model.as_ref().filter(|_| scored_over_draws).and_then(|model| judge_model(row, &model.interval));
+    let drawn_metric = ours.filter(|_| scored_over_draws && model.is_some()).map(|ours| &ours.metric.name);
+    let hit_model = drawn_metric.and_then(|metric| judge_model(row, changes_pct(drawn, 1, metric)));
     let ours = ours.map(|ours| our_figures(row, ours));
     let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
     Ok(ReproducedRow { ours, model, hit_model, scored_over_draws, terms, features, spread, ..shown })
@@ -530,9 +531,13 @@ fn row_model(row: &PublishedRow, ours: &Row, drawn: &[DrawnRuns], is_scored: boo
     Some(RowModel { interval: ModelInterval::from_changes(&changes)?, changes_pct, predictive, outside90 })
 }
 
-/// The rule for hits by the model interval; `None` if there is none of 90 %.
-fn judge_model(row: &PublishedRow, model: &ModelInterval) -> Option<bool> {
-    Some(judge(row.improvement_pct()?, row.sigma_pct(), model.median_pct?, model.ci90?).0)
+/// The rule for hits by the median of changes over draws and the interval of 90 %; `None` with too few draws for that. A
+/// median that is a change from 0 misses, as by seeds.
+fn judge_model(row: &PublishedRow, mut changes: Vec<f64>) -> Option<bool> {
+    changes.sort_by(f64::total_cmp);
+    let [median, lo, hi] = [0.5, 0.05, 0.95].map(|p| quantile(&changes, p));
+    let (hit, _) = judge(row.improvement_pct()?, row.sigma_pct(), median?, [lo?, hi?]);
+    Some(hit && median?.is_finite())
 }
 
 /// Our means over the seeds, for the columns that are published.

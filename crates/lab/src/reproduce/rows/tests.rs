@@ -382,7 +382,7 @@ fn draws_without_a_percentage_are_counted_and_told() {
         (proper, result.rows.remove(0), result.notes)
     };
     let (proper, row, notes) = told(from_zero(17).chain([[100.0, 110.0], [100.0, 120.0]]).collect());
-    assert_eq!((proper, row.model.unwrap().interval.draws, row.hit_model), (Some((1, None)), 19, None));
+    assert_eq!((proper, row.model.unwrap().interval.draws, row.hit_model), (Some((1, None)), 19, Some(false)));
     assert!(
         notes.contains(&format!("{}: 2 of 19 draws have a change in percent: no 90 % interval", row.id)),
         "{notes:?}"
@@ -390,7 +390,12 @@ fn draws_without_a_percentage_are_counted_and_told() {
     let (proper, row, notes) = told(from_zero(19).collect());
     let model = row.model.unwrap();
     assert_eq!((proper, model.interval.median_pct, model.interval.p_better, row.hit), (None, None, 1.0, Some(true)));
+    assert_eq!(row.hit_model, Some(false), "by seeds a change from 0 is a miss too");
     assert!(notes.iter().any(|note| note.ends_with("the row is not in coverage and CRPS")), "{notes:?}");
+    let near = [[100.0, 122.0]; 18];
+    let (_, row, notes) = told(from_zero(1).chain(near).collect());
+    assert_eq!((row.model.unwrap().interval.ci90, row.hit_model), (None, Some(true)), "its upper end is infinite");
+    assert!(notes.iter().any(|note| note.ends_with("no 90 % interval")), "{notes:?}");
     let (_, _, notes) = told(vec![[100.0, 110.0]; 3]);
     assert!(notes.iter().all(|note| !note.contains("draws")), "three draws were asked for: {notes:?}");
 }
