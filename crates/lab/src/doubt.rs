@@ -71,8 +71,8 @@ impl ModelInterval {
     }
 }
 
-/// The quantile `p` of sorted values, which may be infinite, the k-th of which is taken for that of k/(n+1), with straight lines between;
-/// `None` where `p` is beyond the first or the last.
+/// The quantile `p` of sorted values, which may be infinite. The k-th is taken for that of k/(n+1), with straight lines
+/// between; `None` where `p` is beyond the first or the last.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let at = p * (sorted.len() + 1) as f64;
     // p may be a rounded decimal.

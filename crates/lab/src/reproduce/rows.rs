@@ -401,8 +401,7 @@ impl Score {
             scored.iter().filter(|(row, _)| row.published.exceeds()).map(|(_, hit)| *hit).collect();
         let change = |row: &ReproducedRow| Some((row.published.improvement_pct?, row.ours.as_ref()?.improvement_pct?));
         let changes: Vec<(f64, f64)> = scored.iter().filter_map(|(row, _)| change(row)).collect();
-        let largest = (0..changes.len()).max_by(|a, b| changes[*a].0.abs().total_cmp(&changes[*b].0.abs()));
-        let others: Vec<(f64, f64)> = (0..changes.len()).filter(|i| Some(*i) != largest).map(|i| changes[i]).collect();
+        let others = score::without_largest(&changes, |(theirs, _)| *theirs);
         Score {
             hits: scored.iter().filter(|(_, hit)| *hit).count(),
             scored: scored.len(),
@@ -513,29 +512,29 @@ fn reproduce_row(
     };
     let drawn = executed.map_or(&[][..], |executed| &executed.drawn);
     let scored_over_draws = scored_over_draws && executed.is_some_and(|executed| executed.scores_draws);
-    let model = ours.filter(|_| row.test.is_some()).and_then(|ours| row_model(row, ours, drawn, scored_over_draws));
-    let drawn_metric = ours.filter(|_| scored_over_draws && model.is_some()).map(|ours| &ours.metric.name);
-    let hit_model = drawn_metric.and_then(|metric| judge_model(row, changes_pct(drawn, 1, metric)));
+    let compared = ours.filter(|_| row.test.is_some());
+    let mut changes = compared.map_or(Vec::new(), |ours| changes_pct(drawn, 1, &ours.metric.name));
+    let model = row_model(row, &changes, scored_over_draws);
+    changes.sort_by(f64::total_cmp);
+    let hit_model = if scored_over_draws { judge_model(row, &changes) } else { None };
     let ours = ours.map(|ours| our_figures(row, ours));
     let shown = ReproducedRow { kind: change_kind(row, cells), cells, hit, why, ..unjudged(mail, row) };
     Ok(ReproducedRow { ours, model, hit_model, scored_over_draws, terms, features, spread, ..shown })
 }
 
 /// The row over its draws; `None` if no draw has a change.
-fn row_model(row: &PublishedRow, ours: &Row, drawn: &[DrawnRuns], is_scored: bool) -> Option<RowModel> {
-    let changes = changes_pct(drawn, 1, &ours.metric.name);
+fn row_model(row: &PublishedRow, changes: &[f64], is_scored: bool) -> Option<RowModel> {
     let changes_pct: Vec<f64> = changes.iter().copied().filter(|pct| pct.is_finite()).collect();
     let published = row.improvement_pct().filter(|_| is_scored);
     let predictive = published.and_then(|_| Some(Predictive::new(&changes_pct, row.sigma_pct())?.summary()));
     let outside90 = predictive.zip(published).and_then(|(predictive, published)| predictive.is_outside90(published));
-    Some(RowModel { interval: ModelInterval::from_changes(&changes)?, changes_pct, predictive, outside90 })
+    Some(RowModel { interval: ModelInterval::from_changes(changes)?, changes_pct, predictive, outside90 })
 }
 
-/// The rule for hits by the median of changes over draws and the interval of 90 %; `None` with too few draws for that. A
-/// median that is a change from 0 misses, as by seeds.
-fn judge_model(row: &PublishedRow, mut changes: Vec<f64>) -> Option<bool> {
-    changes.sort_by(f64::total_cmp);
-    let [median, lo, hi] = [0.5, 0.05, 0.95].map(|p| quantile(&changes, p));
+/// The rule for hits by the median of sorted changes over draws and the interval of 90 %; `None` with too few draws for
+/// that. A median that is a change from 0 misses, as by seeds.
+fn judge_model(row: &PublishedRow, sorted: &[f64]) -> Option<bool> {
+    let [median, lo, hi] = [0.5, 0.05, 0.95].map(|p| quantile(sorted, p));
     let (hit, _) = judge(row.improvement_pct()?, row.sigma_pct(), median?, [lo?, hi?]);
     Some(hit && median?.is_finite())
 }

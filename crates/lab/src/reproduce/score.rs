@@ -241,11 +241,8 @@ pub fn score(rows: &[ScoredRow]) -> Option<ProperScores> {
         Some((mail.to_string(), ProperScore::from_rows(&own)?))
     };
     let by_mail: Vec<(String, ProperScore)> = mails.iter().filter_map(score_mail).collect();
-    let size = |i: &usize| rows[*i].published_pct.abs();
-    let largest = (0..rows.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
     // Nor is the largest among what the other mails print.
-    let left: Vec<ScoredRow> =
-        rows.iter().enumerate().filter(|(i, _)| Some(*i) != largest).map(|(_, row)| row.clone()).collect();
+    let left = without_largest(rows, |row| row.published_pct);
     let others = left.iter().map(|row| Some(Predicted::new(row, &left)?.crps)).collect::<Option<Vec<Crps>>>()?;
     Some(ProperScores {
         all: ProperScore::from_rows(&predicted.iter().collect::<Vec<_>>())?,
@@ -253,6 +250,13 @@ pub fn score(rows: &[ScoredRow]) -> Option<ProperScores> {
         crps_without_largest: mean_crps(&others),
         by_mail,
     })
+}
+
+/// The rows but the one with the largest published change.
+pub(super) fn without_largest<T: Clone>(rows: &[T], published_pct: impl Fn(&T) -> f64) -> Vec<T> {
+    let size = |i: &usize| published_pct(&rows[*i]).abs();
+    let largest = (0..rows.len()).max_by(|a, b| size(a).total_cmp(&size(b)));
+    (0..rows.len()).filter(|i| Some(*i) != largest).map(|i| rows[i].clone()).collect()
 }
 
 impl ProperScore {
