@@ -355,8 +355,19 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
     )
     lines = (tmp_path / "pipes.csv").read_text().splitlines()
     assert len(lines) == 21 and lines[0].startswith('"workload","sched","seed","hash"')
-    assert lines[0].endswith('"version","commit","program_hash"')
-    assert lines[1].endswith(f'"{fg.__version__}","{fg.__commit__}","{CODE}"')
+    names = ["version", "commit", "program_hash", "machine_hash", "workload_hash", "settings", "figures", "command"]
+    assert lines[0].endswith(",".join(f'"{name}"' for name in names))
+    assert f'"{fg.__version__}","{fg.__commit__}","{CODE}"' in lines[1]
+
+
+def test_rows_say_what_they_were_made_from(tmp_path):
+    swept = sweep(PIPES, tmp_path / "store")
+    made = swept.provenance().to_pydict()
+    assert len(made["machine_hash"]) == len(swept.table) and set(made["program_hash"]) == {CODE}
+    by_workload = dict(zip(swept.table["workload"].to_pylist(), made["workload_hash"], strict=True))
+    assert len(set(made["workload_hash"])) == len(set(by_workload.values())) == len(by_workload) > 1
+    assert all(text.startswith("governor=") for text in made["settings"])
+    assert all("figures sourced" in text for text in made["figures"])
 
 
 @pytest.mark.parametrize(

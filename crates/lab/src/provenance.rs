@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::ops::Range;
 
 use fairground_machine::{Machine, MachineSpec, Source};
 use fairground_run::experiment::Experiment;
@@ -42,6 +43,34 @@ impl MadeBy {
     pub fn new(version: &'static str, commit: &'static str, command: Option<String>) -> MadeBy {
         MadeBy { version, commit, program_hash: CODE, command }
     }
+
+    /// The keys of JSON (docs/json.md).
+    pub(crate) fn object(&self) -> Map<String, Value> {
+        let MadeBy { version, commit, program_hash, command } = self;
+        let keys = [
+            ("version", json!(version)),
+            ("commit", json!(commit)),
+            ("program_hash", json!(program_hash)),
+            ("command", json!(command)),
+        ];
+        keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Appends a line for the program and, if there was one, a line for the command.
+    pub fn text(&self, out: &mut String) {
+        let _ = writeln!(out, "made by: {}", self.head());
+        self.command_line(out, "");
+    }
+
+    fn head(&self) -> String {
+        format!("fairground {} ({}), program {}", self.version, self.commit, short(self.program_hash))
+    }
+
+    fn command_line(&self, out: &mut String, prefix: &str) {
+        if let Some(command) = &self.command {
+            let _ = writeln!(out, "{prefix}command: {command}");
+        }
+    }
 }
 
 /// What the result of a comparison, or of a run, which is a comparison's base alone, was made by and from.
@@ -67,6 +96,8 @@ struct SideProvenance {
     /// Those that differ from their defaults.
     sysctls: Map<String, Value>,
     figures: Figures,
+    /// Number of estimates within the workload; draws vary them too.
+    workload_estimates: usize,
 }
 
 /// Number of a machine's figures by source.
@@ -129,6 +160,15 @@ impl SideProvenance {
             hz: config.hz,
             sysctls: sysctls.collect(),
             figures: Figures::count(machine),
+            workload_estimates: workload.estimates().len(),
+        }
+    }
+
+    /// Its figures in words.
+    fn figures(&self) -> String {
+        match self.workload_estimates {
+            0 => self.figures.words(),
+            n => format!("{}; {n} estimated in the workload", self.figures.words()),
         }
     }
 
@@ -152,7 +192,7 @@ impl Provenance {
     pub fn json(&self, test: usize) -> Value {
         let sides = [self.sides.first(), self.sides.get(test)].map(|side| side.map(SideProvenance::object));
         let [base, test] = sides.map(Option::unwrap_or_default);
-        let mut object = program(&self.by);
+        let mut object = self.by.object();
         let mut own = [Map::new(), Map::new()];
         for (name, value) in &base {
             let other = test.get(name).unwrap_or(&Value::Null);
@@ -175,6 +215,9 @@ impl Provenance {
     pub const COLUMNS: [&str; 8] =
         ["version", "commit", "program_hash", "machine_hash", "workload_hash", "settings", "figures", "command"];
 
+    /// Places in [`Self::COLUMNS`] of what runs of one program and command may differ in.
+    pub const OF_RUNS: Range<usize> = 3..7;
+
     /// The columns of [`Self::COLUMNS`]. Where sides differ, all have a value, with ` / ` between.
     pub fn columns(&self) -> [String; 8] {
         let MadeBy { version, commit, program_hash, command } = &self.by;
@@ -185,7 +228,7 @@ impl Provenance {
             self.each(|side| side.machine_hash.clone()),
             self.each(|side| side.workload_hash.clone()),
             self.settings(),
-            self.each(|side| side.figures.words()),
+            self.each(SideProvenance::figures),
             command.clone().unwrap_or_default(),
         ]
     }
@@ -242,39 +285,18 @@ impl Provenance {
         let kernel = self.each(|side| side.kernel_hash.as_deref().map_or("-".into(), short));
         let kernel = if kernel == "-" { String::new() } else { format!(", kernel {kernel}") };
         let settings = self.settings();
-        let figures = self.each(|side| side.figures.words());
-        let head = head(&self.by);
+        let figures = self.each(SideProvenance::figures);
+        let head = self.by.head();
         let _ = writeln!(
             out,
             "{prefix}made by: {head}; machine {machine}, workload {workload}{kernel}; {settings}; {figures}"
         );
-        command(out, &self.by, prefix);
+        self.by.command_line(out, prefix);
     }
-}
-
-fn program(by: &MadeBy) -> Map<String, Value> {
-    let MadeBy { version, commit, program_hash, command } = by;
-    let keys = [
-        ("version", json!(version)),
-        ("commit", json!(commit)),
-        ("program_hash", json!(program_hash)),
-        ("command", json!(command)),
-    ];
-    keys.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn short(hash: &str) -> String {
     hash.chars().take(SHORT).collect()
-}
-
-fn head(by: &MadeBy) -> String {
-    format!("fairground {} ({}), program {}", by.version, by.commit, short(by.program_hash))
-}
-
-fn command(out: &mut String, by: &MadeBy, prefix: &str) {
-    if let Some(command) = &by.command {
-        let _ = writeln!(out, "{prefix}command: {command}");
-    }
 }
 
 /// What repeated rows were made by and from.
@@ -323,18 +345,18 @@ impl RowsProvenance {
             format!("{name} {} ({sourced} / {estimated} / {fitted})", short(hash))
         };
         let machines: Vec<String> = self.machines.iter().map(machine).collect();
-        let _ = writeln!(out, "{prefix}made by: {}", head(&self.by));
+        let _ = writeln!(out, "{prefix}made by: {}", self.by.head());
         let _ = writeln!(out, "{prefix}machines (figures sourced / estimated / fitted): {}", machines.join(", "));
         if self.draws > 0 {
             let _ = writeln!(out, "{prefix}draws of the figures in doubt: {}", self.draws);
         }
-        command(out, &self.by, prefix);
+        self.by.command_line(out, prefix);
     }
 }
 
 impl Serialize for RowsProvenance {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut object = program(&self.by);
+        let mut object = self.by.object();
         let machine = |(name, hash, figures): &(String, String, Figures)| json!({ "name": name, "machine_hash": hash, "figures": figures });
         object.insert("machines".into(), self.machines.iter().map(machine).collect());
         object.insert("draws".into(), self.draws.into());
@@ -401,6 +423,7 @@ impl Provenance {
             hz: 250,
             sysctls: [("sched_util_clamp_min".to_owned(), json!(256))].into_iter().collect(),
             figures,
+            workload_estimates: 2,
         };
         let test = SideProvenance { hz: 1000, ..base.clone() };
         Provenance { by, sides: vec![base, test] }
@@ -458,6 +481,17 @@ mod tests {
             [hashes("hikey960", "sched-pipe:loops=10,threads"), hashes("hikey", "sched-pipe:loops=11,threads")];
         assert!(machine.0 != plain.0 && machine.1 == plain.1 && workload.0 == plain.0 && workload.1 != plain.1);
         assert_eq!(plain.0.len(), 32);
+    }
+
+    #[test]
+    fn estimates_of_the_workload_are_counted_beside_the_machines() {
+        let figures = |workload: &str| {
+            let experiment = experiment("hikey960", workload, RunConfig::default());
+            Provenance::new(by(), [(&experiment, 0)]).columns()[6].clone()
+        };
+        let [estimated, stated] = ["dbench", "dbench:think=100,hold=10,lines=1"].map(figures);
+        let count = |words: &str| words.split("; ").nth(1).map_or(0, |n| n.split(' ').next().unwrap().parse().unwrap());
+        assert_eq!(count(&estimated), count(&stated) + 3, "{estimated} | {stated}");
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! The table of a grid as CSV and JSON: a row for each run on record, in the order of the experiment.
 //!
 //! Columns are those of the Python package's tables: one for each axis, `seed`, `hash` of the event stream, then all figures
-//! by name. A figure with the name of another column has `_` appended. Runs are given twice: first for the names of their
-//! figures, then for their rows, so that no table is held in memory.
+//! by name, then [`Provenance::COLUMNS`], what the run was made by and from. A figure with the name of another column has `_`
+//! appended. Runs are given twice: first for the names of their figures, then for their rows, so that no table is held in memory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use fairground_run::batch::RunReport;
+use fairground_run::experiment::Experiment;
 use fairground_run::metrics::Better;
 use fairground_run::sweep_file::SweepFile;
 use serde_json::{json, Map, Value};
 
-use crate::provenance::MadeBy;
+use crate::provenance::{MadeBy, Provenance};
 use crate::tables::{printable, CsvWriter};
 
 /// Version of the JSON.
@@ -67,14 +68,12 @@ impl<'a> SweepTable<'a> {
             name
         };
         let figures: Vec<String> = self.figures.keys().map(|name| add(name)).collect();
-        let MadeBy { version, commit, program_hash, .. } = &self.by;
-        let program = [("version", *version), ("commit", *commit), ("program_hash", *program_hash)];
         let rows = match format {
             SweepFormat::Csv => {
-                program.iter().for_each(|(name, _)| drop(add(name)));
+                Provenance::COLUMNS.iter().for_each(|name| drop(add(name)));
                 let mut csv = CsvWriter::new(out);
                 csv.row(columns.iter().map(|name| printable(name)))?;
-                Rows::Csv(Box::new(csv), program.map(|(_, value)| value))
+                Rows::Csv(Box::new(csv))
             }
             SweepFormat::Json => {
                 let about = |(name, (unit, better)): (&String, &(String, Better))| {
@@ -83,24 +82,21 @@ impl<'a> SweepTable<'a> {
                 let metrics: Map<String, Value> = figures.iter().zip(self.figures.values()).map(about).collect();
                 let axes: Vec<&str> = self.sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
                 let mut head = json!({ "schema": SCHEMA, "name": self.sweep.name, "seeds": self.sweep.seeds, "axes": axes, "metrics": metrics });
-                program.iter().for_each(|(name, value)| head[*name] = json!(value));
+                self.by.object().into_iter().for_each(|(name, value)| head[name] = value);
+                Provenance::COLUMNS[Provenance::OF_RUNS].iter().for_each(|name| drop(add(name)));
                 // The rows take the place of the closing brace.
                 let head = head.to_string();
                 write!(out, "{},\n\"rows\": [", printable(head.strip_suffix('}').unwrap_or(&head)))?;
                 Rows::Json { out, is_first: true }
             }
         };
-        Ok(SweepRows { table: self, columns, rows })
+        Ok(SweepRows { table: self, columns, rows, levels: Vec::new(), made: Default::default() })
     }
 }
 
 enum Rows<W: Write> {
-    /// The writer, and what stands in the columns of the program.
-    Csv(Box<CsvWriter<W>>, [&'static str; 3]),
-    Json {
-        out: W,
-        is_first: bool,
-    },
+    Csv(Box<CsvWriter<W>>),
+    Json { out: W, is_first: bool },
 }
 
 /// A table that is being written.
@@ -108,28 +104,37 @@ pub struct SweepRows<'a, W: Write> {
     table: &'a SweepTable<'a>,
     columns: Vec<String>,
     rows: Rows<W>,
+    /// Levels of the point whose rows are being written, and what its runs are made by and from.
+    levels: Vec<&'a Value>,
+    made: [String; Provenance::COLUMNS.len()],
 }
 
 impl<W: Write> SweepRows<'_, W> {
-    /// Writes the row of a run: its point, by its number in [`SweepFile::grid`], and its seed.
+    /// The rows that follow are of this point, by its number in [`SweepFile::grid`]. `experiment`: that of its runs.
+    pub fn point(&mut self, number: u64, experiment: &Experiment) {
+        self.levels = self.table.sweep.levels(number);
+        self.made = Provenance::new(self.table.by.clone(), [(experiment, 0)]).columns();
+    }
+
+    /// Writes the row of a run of the last point.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn row(&mut self, point: u64, seed: u64, run: &RunReport) -> io::Result<()> {
+    pub fn row(&mut self, seed: u64, run: &RunReport) -> io::Result<()> {
         let figure = |name: &String| run.metrics.iter().find(|value| value.metric.name == *name).map(|m| m.value);
         let figures = self.table.figures.keys().map(figure);
-        let axes = self.table.sweep.levels(point);
+        let axes = self.levels.iter().copied();
         let hash = format!("{:032x}", run.hash);
         match &mut self.rows {
-            Rows::Csv(csv, program) => {
-                let cells = axes.into_iter().map(text).chain([seed.to_string(), hash]);
+            Rows::Csv(csv) => {
+                let cells = axes.map(text).chain([seed.to_string(), hash]);
                 let figures = figures.map(|value| value.map_or(String::new(), |value| value.to_string()));
-                csv.row(cells.chain(figures).chain(program.map(str::to_owned)))
+                csv.row(cells.chain(figures).chain(self.made.iter().cloned()))
             }
             Rows::Json { out, is_first } => {
-                let cells =
-                    axes.into_iter().cloned().chain([json!(seed), json!(hash)]).chain(figures.map(|f| json!(f)));
-                let row: Map<String, Value> = self.columns.iter().cloned().zip(cells).collect();
+                let cells = axes.cloned().chain([json!(seed), json!(hash)]).chain(figures.map(|f| json!(f)));
+                let made = self.made[Provenance::OF_RUNS].iter().map(|made| json!(made));
+                let row: Map<String, Value> = self.columns.iter().cloned().zip(cells.chain(made)).collect();
                 let comma = if std::mem::take(is_first) { "" } else { "," };
                 write!(out, "{comma}\n{}", printable(&Value::Object(row).to_string()))
             }
@@ -142,7 +147,7 @@ impl<W: Write> SweepRows<'_, W> {
     /// If it cannot be written.
     pub fn finish(self) -> io::Result<()> {
         match self.rows {
-            Rows::Csv(csv, _) => csv.finish(),
+            Rows::Csv(csv) => csv.finish(),
             Rows::Json { mut out, .. } => {
                 out.write_all(b"\n]}\n")?;
                 out.flush()
@@ -163,7 +168,7 @@ fn text(level: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use fairground_run::metrics::{Metric, MetricValue};
-    use fairground_run::run_spec::Inputs;
+    use fairground_run::run_spec::{Inputs, Resolver};
 
     use super::*;
 
@@ -184,14 +189,19 @@ mod tests {
 
     fn written(format: SweepFormat) -> String {
         let sweep = sweep();
-        let by = MadeBy::new("1.2.3", "0123456789ab", None);
+        let by = MadeBy::new("1.2.3", "0123456789ab", Some("fairground sweep s.toml".into()));
         let by = MadeBy { program_hash: "aabb", ..by };
         let runs = [(0, 1, run(&[("b", 1.5), ("a", -2.0)])), (7, 2, run(&[("seed", 3.0)]))];
+        let resolver = Resolver::new(Inputs::default());
         let mut table = SweepTable::new(&sweep, by);
         runs.iter().for_each(|(.., run)| table.add_figures(run));
         let mut out = Vec::new();
         let mut rows = table.begin(format, &mut out).unwrap();
-        runs.iter().for_each(|(point, seed, run)| rows.row(*point, *seed, run).unwrap());
+        for (point, seed, run) in &runs {
+            let spec = sweep.grid().nth(*point as usize).unwrap();
+            rows.point(*point, &spec.experiment(&resolver).unwrap().0);
+            rows.row(*seed, run).unwrap();
+        }
         rows.finish().unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -199,12 +209,27 @@ mod tests {
     #[test]
     fn csv_has_the_columns_of_the_python_package() {
         let hash = "000000000000000000000000000000ab";
-        let expected = format!(
-            "workload,asym-prev-first,ambient,seed,hash,a,b,seed_,version,commit,program_hash\n\
-             sched-pipe:loops=10,false,20,1,{hash},-2,1.5,,1.2.3,0123456789ab,aabb\n\
-             sched-pipe:loops=20,true,30.5,2,{hash},,,3,1.2.3,0123456789ab,aabb\n"
-        );
-        assert_eq!(written(SweepFormat::Csv), expected);
+        let csv = written(SweepFormat::Csv);
+        let lines: Vec<&str> = csv.lines().collect();
+        let head = "workload,asym-prev-first,ambient,seed,hash,a,b,seed_";
+        assert_eq!(lines[0], format!("{head},{}", Provenance::COLUMNS.join(",")));
+        let program = "1.2.3,0123456789ab,aabb";
+        let first = format!("sched-pipe:loops=10,false,20,1,{hash},-2,1.5,,{program},");
+        let second = format!("sched-pipe:loops=20,true,30.5,2,{hash},,,3,{program},");
+        assert!(lines[1].starts_with(&first) && lines[2].starts_with(&second) && lines.len() == 3, "{csv}");
+        assert!(lines[1..].iter().all(|line| line.ends_with(",fairground sweep s.toml")), "{csv}");
+    }
+
+    /// The machine of all points is one, the workloads are two.
+    #[test]
+    fn rows_say_what_they_were_made_from() {
+        let json: Value = serde_json::from_str(&written(SweepFormat::Json)).unwrap();
+        let [first, second] = [&json["rows"][0], &json["rows"][1]];
+        assert_eq!(json["command"], "fairground sweep s.toml");
+        assert_eq!(first["machine_hash"], second["machine_hash"]);
+        assert_ne!(first["workload_hash"], second["workload_hash"]);
+        assert!(first["settings"].as_str().unwrap().contains("governor=performance idle_governor=menu hz=250"));
+        assert!(first["figures"].as_str().unwrap().contains("figures sourced"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fairground_lab::provenance::Provenance;
 use fairground_run::column_spec::ColumnSpec;
 use fairground_run::executor::record;
 use fairground_run::experiment::{Experiment, RunError};
@@ -65,6 +66,16 @@ impl Inputs {
         keys.lists = vec![Vec::new(); lists.len()];
         lists.into_iter().for_each(|(notes, place)| keys.lists[place as usize] = notes);
         Ok(keys)
+    }
+
+    /// What a run, given as JSON, is made by and from: the columns of a comparison's CSV, in their order.
+    fn provenance<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+        let spec = read(spec)?;
+        let (experiment, _) = py.detach(|| spec.experiment(&self.0)).map_err(input)?;
+        let columns = Provenance::new(crate::made_by(), [(&experiment, 0)]).columns();
+        let made = PyDict::new(py);
+        Provenance::COLUMNS.iter().zip(columns).try_for_each(|(name, value)| made.set_item(name, value))?;
+        Ok(made)
     }
 
     /// Carries out a run, given as JSON. `ChildProcessError`: its process was lost, or could not be started, which says

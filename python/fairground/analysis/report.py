@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 METRICS_MAX = 12
 #: Rows of a table; what is beyond is counted.
 ROWS_MAX = 60
+#: Machines, workloads and settings that the page names.
+MADE_FROM_MAX = 8
 
 RULE = (
     "Positive is better, in percent of base, with a 95 % interval over the seeds: all points of a seed share its random "
@@ -83,13 +85,26 @@ def report(
     if left:
         said.append(f"metrics without a section here: {', '.join(left)}")
     page.heading("Notes")
-    page.bullets([*dict.fromkeys([*said, *getattr(table, "notes", ()), *notes]), _made_by()])
+    page.bullets([*dict.fromkeys([*said, *getattr(table, "notes", ()), *notes]), _made_by(), *_made_from(table)])
     Path(path).write_text(page.html(), encoding="utf-8", newline="\n")
 
 
 def _made_by() -> str:
     """The program, as below the tables of the command."""
     return f"made by: fairground {__version__} ({__commit__}), program {code()[:12]}"
+
+
+def _made_from(table: Any) -> Iterator[str]:
+    """Machines, workloads and settings of a sweep's runs, by the hashes of their contents."""
+    if not hasattr(table, "provenance"):
+        return
+    made = table.provenance().to_pydict()
+    machines = [f"{hash[:12]} ({figures})" for hash, figures in zip(made["machine_hash"], made["figures"], strict=True)]
+    workloads = [hash[:12] for hash in made["workload_hash"]]
+    for what, values in [("machines", machines), ("workloads", workloads), ("settings", made["settings"])]:
+        different = list(dict.fromkeys(values))
+        more = f"; and {len(different) - MADE_FROM_MAX} more" if len(different) > MADE_FROM_MAX else ""
+        yield f"{what}: {'; '.join(different[:MADE_FROM_MAX])}{more}"
 
 
 def _base(runs: Runs) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,14 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from .._fairground import Results, RunKeys, Store, __commit__, __version__
+from .._fairground import Results, RunKeys, Store
 from .engine import Executor
 from .errors import RunLost, StoreRefused, StoreWarning
 from .experiment import Axis, Experiment
 from .interrupts import held_back
 from .output import csv_bytes, parquet_bytes, write
 from .progress import Progress
-from .spec import CODE, RunSpec
+from .spec import RunSpec
 
 if TYPE_CHECKING:
     import pandas
@@ -142,21 +142,24 @@ class Sweep:
     failures: pa.Table
     left: int
     notes: tuple[str, ...]
+    #: The point of each row of the table, in the order of the design.
+    _points: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def _from_results(cls, experiment: Experiment, results: Results, without_result: WithoutResult) -> Sweep:
         """The sweep of these stored results; `without_result`: the runs of this start that have none."""
         table = _table(experiment, results)
+        points = tuple(at // experiment.seeds for at in results.table.to_pyarrow()["run.position"].to_pylist())
         failed = sorted([*results.failures, *without_result.items()])
         failures = _columns(experiment, [position for position, _ in failed])
         failures["message"] = pa.array([message for _, message in failed], pa.string())
         left = experiment.size - len(table) - len(failed)
-        return cls(experiment, table, pa.table(failures), left, tuple(results.notes))
+        return cls(experiment, table, pa.table(failures), left, tuple(results.notes), points)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file, whole or not at all: Parquet, or CSV if its name ends in ``.csv``.
 
-        CSV has three more columns, of the program that wrote it: ``version``, ``commit`` and ``program_hash``.
+        CSV has the columns of :meth:`provenance` too.
 
         Raises
         ------
@@ -164,7 +167,30 @@ class Sweep:
             It cannot be written; what was there stays.
         """
         is_csv = os.fspath(path).endswith(".csv")
-        write(Path(path), csv_bytes(_with_program(self.table)) if is_csv else parquet_bytes(self.table))
+        write(Path(path), csv_bytes(self._with_provenance()) if is_csv else parquet_bytes(self.table))
+
+    def provenance(self) -> pa.Table:
+        """What the runs of the table were made by and from: a row for each, columns of text.
+
+        ``version``, ``commit`` and ``program_hash`` of this package, ``machine_hash`` and ``workload_hash`` of contents,
+        ``settings`` as ``NAME=VALUE`` with spaces between, ``figures``: how many of the machine are sourced, estimated and
+        fitted, and ``command``, which is empty here.
+        """
+        wanted = set(self._points)
+        specs = enumerate(self.experiment.points_specs())
+        compiled = self.experiment.inputs.compiled
+        made = {point: compiled.provenance(spec.to_json()) for point, spec in specs if point in wanted}
+        names = list(next(iter(made.values()), {}))
+        columns = {name: [made[point][name] for point in self._points] for name in names}
+        return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+
+    def _with_provenance(self) -> pa.Table:
+        table, made = self.table, self.provenance()
+        for name, column in zip(made.column_names, made.columns, strict=True):
+            while name in table.column_names:
+                name += "_"
+            table = table.append_column(name, column)
+        return table
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table for pandas."""
@@ -355,15 +381,6 @@ def _table(experiment: Experiment, results: Results) -> pa.Table:
     }
     metadata = {METADATA_KEY: json.dumps(about, sort_keys=True).encode()}
     return pa.table(columns).combine_chunks().replace_schema_metadata(metadata)
-
-
-def _with_program(table: pa.Table) -> pa.Table:
-    """The table with columns for the program that it was made by."""
-    for name, value in {"version": __version__, "commit": __commit__, "program_hash": CODE}.items():
-        while name in table.column_names:
-            name += "_"
-        table = table.append_column(name, pa.array([value] * len(table), pa.string()))
-    return table
 
 
 def _columns(experiment: Experiment, positions: list[int]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ use fairground_fair::Features;
 use fairground_lab::counterfactual::WhatIf;
 use fairground_lab::for_view;
 use fairground_lab::page::{escaped, page_with_script};
-use fairground_lab::provenance::MadeBy;
 use fairground_lab::sides::{Common, SideSpec, Sides};
 use fairground_machine::{CpuMask, Machine, MachineSpec};
 use fairground_run::experiment::Recorded;
@@ -147,6 +146,15 @@ impl EventSource for Watched {
     }
 }
 
+/// What the page shows.
+struct Shown {
+    title: String,
+    sides: Vec<SideEvents>,
+    /// What made it, and from what: lines of text.
+    made: String,
+    output: OutputFile,
+}
+
 /// Two runs, or one.
 struct Runs {
     machine: String,
@@ -169,7 +177,7 @@ impl View {
         }
         let what = Path::new(&self.what);
         let is_json = what.is_file() && matches!(first_byte(what), Some(b'{' | b'['));
-        let (title, shown, mut output) = match &self.second {
+        let Shown { title, sides, made, mut output } = match &self.second {
             None if is_json => self.of_runs(self.compared()?)?,
             None if !what.exists() && MachineSpec::parse(&self.what).find().is_ok() => {
                 let (what, sched) = (self.what.clone(), Features::newest().to_string());
@@ -179,8 +187,9 @@ impl View {
             Some(second) if is_trace(what) => self.of_traces(&[what, Path::new(second)])?,
             Some(workload) => self.of_runs(self.named_runs(workload)?)?,
         };
-        let model = Model::new(&title, self.read(&shown)?);
-        let page = page_with_script(&title, STYLE, &escaped(&title), &(page_body(&model) + &made(&made_by())));
+        let model = Model::new(&title, self.read(&sides)?);
+        let made: String = made.lines().map(|line| format!("<p class=\"soft\">{}</p>\n", escaped(line))).collect();
+        let page = page_with_script(&title, STYLE, &escaped(&title), &(page_body(&model) + &made));
         output.write_all(page.as_bytes()).map_err(|e| run_failed(format!("cannot write the page: {e}")))?;
         output.finish()?;
         Ok(End::Done)
@@ -240,7 +249,7 @@ impl View {
         Ok(Runs { machine, workload, sides, seed, hashes })
     }
 
-    fn of_runs(&self, runs: Runs) -> Result<(String, Vec<SideEvents>, OutputFile), Failure> {
+    fn of_runs(&self, runs: Runs) -> Result<Shown, Failure> {
         let Runs { machine, workload, sides: specs, seed, hashes } = runs;
         let inputs = [MachineSpec::parse(&machine).file(), Workload::file(&workload), Some(Path::new(&self.what))];
         let output = OutputFile::beside(&self.output, &inputs)?;
@@ -278,10 +287,12 @@ impl View {
                 events: Events::Run(Box::new(recording)),
             });
         }
-        Ok((format!("{machine} {workload}"), shown, output))
+        let mut made = String::new();
+        sides.provenance(made_by()).text(&mut made, "");
+        Ok(Shown { title: format!("{machine} {workload}"), sides: shown, made, output })
     }
 
-    fn of_traces(&self, traces: &[&Path]) -> Result<(String, Vec<SideEvents>, OutputFile), Failure> {
+    fn of_traces(&self, traces: &[&Path]) -> Result<Shown, Failure> {
         let given = [
             ("--sched", self.sched.is_some()),
             ("--base", self.base.is_some()),
@@ -315,7 +326,9 @@ impl View {
             });
         }
         let title: Vec<String> = traces.iter().map(|trace| trace.display().to_string()).collect();
-        Ok((title.join(" and "), shown, output))
+        let mut made = String::new();
+        made_by().text(&mut made);
+        Ok(Shown { title: title.join(" and "), sides: shown, made, output })
     }
 
     fn read(&self, shown: &[SideEvents]) -> Result<Vec<Side>, Failure> {
@@ -363,10 +376,4 @@ impl View {
             ..WhatIf::of_all(Arc::clone(machine), name, *allowed, sched)
         })
     }
-}
-
-/// What made the page, as its last line.
-fn made(by: &MadeBy) -> String {
-    let command = by.command.as_deref().map_or(String::new(), |command| format!(": <code>{}</code>", escaped(command)));
-    format!("<p class=\"soft\">fairground {} ({}){command}</p>\n", escaped(by.version), escaped(by.commit))
 }

@@ -88,7 +88,9 @@ fn a_first_look_is_marked_in_every_layout() {
 fn the_picture_has_the_model_interval() {
     let page = |draws: u32| succeeds(&format!("{TINY} --no-store --doubt {draws} --format html"));
     let drawn = |page: &str| page.matches("class=\"bar drawn\"").count();
-    assert_eq!([19, 3].map(|draws| drawn(&page(draws))), [2, 0]);
+    let [many, few] = [19, 3].map(page);
+    assert_eq!([drawn(&many), drawn(&few)], [2, 0]);
+    assert!(few.contains("\nmachines (figures sourced / estimated / fitted): ") && few.contains("--doubt 3"), "{few}");
 }
 
 /// The draws are those of `compare --doubt`: the same numbers, seeds and changes.

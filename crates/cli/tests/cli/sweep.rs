@@ -75,7 +75,9 @@ fn the_table_of_a_grid_needs_no_python() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows[0][..3], ["sched", "seed", "hash"]);
-    assert!(rows[0].ends_with(&["version", "commit", "program_hash"]), "{csv}");
+    let head: Vec<&str> = rows[0].iter().rev().take(8).rev().copied().collect();
+    assert_eq!(head.join(","), "version,commit,program_hash,machine_hash,workload_hash,settings,figures,command");
+    assert_eq!(json["command"], "fairground sweep grid.toml");
     let places: Vec<&[&str]> = rows[1..].iter().map(|row| &row[..2]).collect();
     assert_eq!(places, [["fair:v5.9", "1"], ["fair:v5.9", "2"], ["fair:v5.11", "1"], ["fair:v5.11", "2"]]);
     let run = "run hikey960 sched-pipe:loops=20,threads --sched fair:v5.11 --seed 2 --format json --metrics all";
@@ -86,6 +88,10 @@ fn the_table_of_a_grid_needs_no_python() {
     assert_eq!(rows[4][column], energy["value"].to_string());
     assert_eq!((&json["rows"][3]["hash"], &json["rows"][3]["energy_j"]), (&run["hash"], &energy["value"]));
     assert_eq!(json["metrics"]["energy_j"], serde_json::json!({ "unit": "J", "better": "lower" }));
+    let made = |name: &str| (&json["rows"][3][name], &run["provenance"][name]);
+    for (here, there) in [made("machine_hash"), made("workload_hash")] {
+        assert!(here.is_string() && here == there, "{here} {there}");
+    }
 }
 
 #[test]

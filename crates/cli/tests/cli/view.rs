@@ -23,6 +23,9 @@ fn runs_and_traces_become_pages() {
         assert!(page.contains("FairgroundView.mountPacked(") && page.contains("id=\"model\">"), "{name}");
         assert!(page.contains("default-src 'none'") && !page.contains("http:") && !page.contains("https:"), "{name}");
         assert!(page.split("</title>").next().is_some_and(|head| head.contains(title)), "{name}");
+        assert!(page.contains("<p class=\"soft\">made by: fairground ") && page.contains("command: "), "{name}");
+        let from = ["; machine ", ", workload ", "figures sourced"];
+        assert_eq!(from.map(|part| page.contains(part)), [name != "traces.html"; 3], "{name}");
     }
 }
 

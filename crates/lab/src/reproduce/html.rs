@@ -60,6 +60,11 @@ pub fn html(result: &Reproduction) -> String {
         });
         out.push_str("</ul>\n");
     }
+    if let Some(provenance) = &result.provenance {
+        let mut made = String::new();
+        provenance.text(&mut made, "");
+        let _ = writeln!(out, "<h2>What made it</h2>\n<pre tabindex=\"0\">{}</pre>", escaped(made.trim_end()));
+    }
     page("Fairground: published figures, repeated", "Published figures, repeated", &out)
 }
 

@@ -81,12 +81,18 @@ struct Table<'a> {
 
 impl Table<'_> {
     /// Writes what is on record.
-    fn write(mut self, store: &Store) -> Result<(), Failure> {
+    fn write(mut self, sweep: &SweepFile, resolver: &Resolver, store: &Store) -> Result<(), Failure> {
         let fault = |e: std::io::Error| run_failed(format!("cannot write the table: {e}"));
         let mut rows = self.columns.begin(self.format, &mut self.file).map_err(fault)?;
+        let (mut points, mut last) = (sweep.grid().zip(0..), None);
         for (point, seed, key) in self.runs {
+            if last.replace(point) != Some(point) {
+                if let Some((spec, number)) = points.find(|(_, number)| *number == point) {
+                    rows.point(number, &spec.experiment(resolver)?.0);
+                }
+            }
             match store.get(key) {
-                Lookup::Found(Record { outcome: Ok(run), .. }) => rows.row(point, seed, &run).map_err(fault)?,
+                Lookup::Found(Record { outcome: Ok(run), .. }) => rows.row(seed, &run).map_err(fault)?,
                 // Somebody else has taken it away since.
                 _ => {
                     complain(&format!("warning: not in the table: a result that is gone (point {point}, seed {seed})"))
@@ -145,7 +151,7 @@ impl Sweep {
             count(&store, first, &chunk, &seeds, &mut tally, table.as_mut());
             first += chunk.len() as u64;
         }
-        table.map_or(Ok(()), |table| table.write(&store))?;
+        table.map_or(Ok(()), |table| table.write(&sweep, &resolver, &store))?;
         self.say(&sweep.name, runs, &tally)
     }
 
