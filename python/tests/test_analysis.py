@@ -443,6 +443,10 @@ def test_a_real_sweep_with_a_failed_run(tmp_path):
     swept.report(tmp_path / "a.html", metrics=["ops_per_sec"])
     text = re.sub("<[^>]*>", "", (tmp_path / "a.html").read_text())
     assert "33 runs of 12 points with 3 seeds, design grid; 3 runs failed." in text and "stuck" in text
+    # One machine; a workload for each number of loops.
+    made = dict(re.findall("<li>(machines|workloads|settings): ([^<]*)", (tmp_path / "a.html").read_text()))
+    assert "figures sourced" in made["machines"]
+    assert (made["workloads"].count("; "), made["settings"].count("; ")) == (2, 1), made
 
 
 def test_a_random_design_has_no_indices_and_says_what_would():
