@@ -21,7 +21,7 @@ from fairground.sweeps.errors import StoreRefused, StoreWarning, SweepError
 from fairground.sweeps.experiment import Experiment
 from fairground.sweeps.output import csv_bytes
 from fairground.sweeps.progress import Progress
-from fairground.sweeps.spec import CODE
+from fairground.sweeps.spec import CODE, RunSpec
 from fairground.sweeps.sweep import default_store, look, sweep
 from sweeping import PIPES, PIPES_FILE, Serial, bytes_of, command, pipes, program
 
@@ -38,6 +38,18 @@ class Shuffled:
         self.taken = [key for key, _ in done]
         self.random.shuffle(done)
         yield from done
+
+
+class FailingPoints:
+    """Runs of a workload with `words` in its name and of an ambient temperature fail; all, if that is none."""
+
+    def __init__(self, words, ambient):
+        self.words, self.ambient = words, ambient
+
+    def outcomes(self, work, inputs):
+        for key, spec in work:
+            fails = self.words in spec.workload and self.ambient in (None, dict(spec.options).get("ambient"))
+            yield key, Outcome.failure("failed") if fails else spec.run(inputs)
 
 
 class Broken(Serial):
@@ -355,19 +367,41 @@ def test_the_command_writes_the_table(pipes_file, tmp_path):
     )
     lines = (tmp_path / "pipes.csv").read_text().splitlines()
     assert len(lines) == 21 and lines[0].startswith('"workload","sched","seed","hash"')
-    names = ["version", "commit", "program_hash", "machine_hash", "workload_hash", "settings", "figures", "command"]
+    names = ["version", "commit", "program_hash", "machine_hash", "workload_hash", "kernel_hash", "settings", "figures"]
+    names += ["workload_estimates", "command"]
     assert lines[0].endswith(",".join(f'"{name}"' for name in names))
     assert f'"{fg.__version__}","{fg.__commit__}","{CODE}"' in lines[1]
 
 
 def test_rows_say_what_they_were_made_from(tmp_path):
-    swept = sweep(PIPES, tmp_path / "store")
+    """Runs of the first point fail: rows do not begin with it."""
+    axes = {
+        "workload": [f"sched-pipe:loops={loops},threads" for loops in (20, 30)],
+        "settings": {"ambient": [20, 31.5]},
+    }
+    content = pipes(axes={**axes, "sched": ["fair:v5.9"]})
+    swept = sweep(content, tmp_path / "store", client=FailingPoints("loops=20", 20))
     made = swept.provenance().to_pydict()
-    assert len(made["machine_hash"]) == len(swept.table) and set(made["program_hash"]) == {CODE}
-    by_workload = dict(zip(swept.table["workload"].to_pylist(), made["workload_hash"], strict=True))
-    assert len(set(made["workload_hash"])) == len(set(by_workload.values())) == len(by_workload) > 1
-    assert all(text.startswith("governor=") for text in made["settings"])
-    assert all("figures sourced" in text for text in made["figures"])
+    rows = swept.table.select(["workload", "ambient"]).to_pylist()
+    assert len(rows) == len(made["settings"]) == 15
+    texts = [
+        RunSpec("hikey960", row["workload"], "fair:v5.9", 1, options=(("ambient", row["ambient"]),)).to_json()
+        for row in rows
+    ]
+    alone = [swept.experiment.inputs.compiled.provenance(iter([text])).to_pyarrow().to_pylist()[0] for text in texts]
+    assert swept.provenance().to_pylist() == alone
+    assert (len(set(made["workload_hash"])), set(made["program_hash"])) == (2, {CODE})
+    assert sorted(set(made["settings"])) == [
+        f"governor=performance idle_governor=menu hz=250 ambient={celsius}" for celsius in ("20", "31.5")
+    ]
+
+
+def test_a_table_without_runs_has_all_columns(tmp_path):
+    swept = sweep(PIPES, tmp_path / "store", client=FailingPoints("", None))
+    swept.write(tmp_path / "none.csv")
+    made = swept.provenance()
+    assert (len(swept.table), len(made), made.column_names[3]) == (0, 0, "machine_hash")
+    assert (tmp_path / "none.csv").read_text().endswith(",".join(f'"{name}"' for name in made.column_names) + "\n")
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FAIRGRO
 
 /// Options on which no figure depends, and whether a value follows. The command in a result is without them, so that the
 /// result does not depend on them either.
-const WITHOUT_EFFECT: [(&str, bool); 26] = [
+const WITHOUT_EFFECT: [(&str, bool); 25] = [
     ("--jobs", true),
     ("--dask", true),
-    ("--yes", false),
     ("--retry", false),
     ("--status", false),
     ("--report", true),

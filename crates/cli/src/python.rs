@@ -9,6 +9,8 @@ use fairground_run::key::CODE;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use crate::provenance::made_by;
+
 /// What the interpreter runs first. It reports a missing package, or one that was built from other sources.
 const START: &str = include_str!("python/start.py");
 
@@ -39,6 +41,7 @@ pub fn sweep(words: Vec<OsString>) -> NoPython {
     let python = interpreter();
     let mut command = Command::new(&python);
     command.env("FAIRGROUND_STUDY_CODE", CODE).arg("-c").arg(START).args(words);
+    made_by().command.inspect(|text| _ = command.env("FAIRGROUND_STUDY_COMMAND", text));
     let cause = command.exec();
     NoPython { python: python.to_string_lossy().into_owned(), cause }
 }

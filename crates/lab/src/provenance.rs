@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::ops::Range;
 
 use fairground_machine::{Machine, MachineSpec, Source};
 use fairground_run::experiment::Experiment;
@@ -44,6 +43,14 @@ impl MadeBy {
         MadeBy { version, commit, program_hash: CODE, command }
     }
 
+    /// The columns of [`Provenance::COLUMNS`] of runs of which the others are these.
+    pub(crate) fn columns(&self, of_runs: OfRuns) -> [String; Provenance::COLUMNS.len()] {
+        let [machine, workload, kernel, settings, figures, estimates] = of_runs;
+        let [version, commit, program] = [self.version, self.commit, self.program_hash].map(String::from);
+        let command = self.command.clone().unwrap_or_default();
+        [version, commit, program, machine, workload, kernel, settings, figures, estimates, command]
+    }
+
     /// The keys of JSON (docs/json.md).
     pub(crate) fn object(&self) -> Map<String, Value> {
         let MadeBy { version, commit, program_hash, command } = self;
@@ -59,19 +66,24 @@ impl MadeBy {
     /// Appends a line for the program and, if there was one, a line for the command.
     pub fn text(&self, out: &mut String) {
         let _ = writeln!(out, "made by: {}", self.head());
-        self.command_line(out, "");
+        self.add_command(out, "");
     }
 
+    /// The program on one line.
     fn head(&self) -> String {
         format!("fairground {} ({}), program {}", self.version, self.commit, short(self.program_hash))
     }
 
-    fn command_line(&self, out: &mut String, prefix: &str) {
+    /// Appends a line for the command, if there was one.
+    fn add_command(&self, out: &mut String, prefix: &str) {
         if let Some(command) = &self.command {
             let _ = writeln!(out, "{prefix}command: {command}");
         }
     }
 }
+
+/// The columns of [`Provenance::OF_RUNS`].
+pub type OfRuns = [String; Provenance::OF_RUNS.len()];
 
 /// What the result of a comparison, or of a run, which is a comparison's base alone, was made by and from.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,8 +107,12 @@ struct SideProvenance {
     hz: u32,
     /// Those that differ from their defaults.
     sysctls: Map<String, Value>,
+    /// Ambient temperature, degrees Celsius; none: that of the machine file.
+    ambient: Option<f64>,
+    /// Which draw of the figures in doubt the runs are on; 0: as they are stated.
+    draw: u64,
     figures: Figures,
-    /// Number of estimates within the workload; draws vary them too.
+    /// Number of estimates in the workload, which draws vary too.
     workload_estimates: usize,
 }
 
@@ -159,6 +175,8 @@ impl SideProvenance {
             idle_limit_us: idle_limit_us(config),
             hz: config.hz,
             sysctls: sysctls.collect(),
+            ambient: config.ambient_mc.map(|mc| f64::from(mc) / 1000.0),
+            draw: config.draw,
             figures: Figures::count(machine),
             workload_estimates: workload.estimates().len(),
         }
@@ -211,26 +229,35 @@ impl Provenance {
         object.into()
     }
 
-    /// Names of the columns of comma-separated values.
-    pub const COLUMNS: [&str; 8] =
-        ["version", "commit", "program_hash", "machine_hash", "workload_hash", "settings", "figures", "command"];
+    /// Names of the columns that runs of one program and command may differ in.
+    pub const OF_RUNS: [&str; 6] =
+        ["machine_hash", "workload_hash", "kernel_hash", "settings", "figures", "workload_estimates"];
 
-    /// Places in [`Self::COLUMNS`] of what runs of one program and command may differ in.
-    pub const OF_RUNS: Range<usize> = 3..7;
+    /// Names of the columns of comma-separated values: of the program, of the runs, and of the command.
+    pub const COLUMNS: [&str; 10] = {
+        let [version, commit, program] = ["version", "commit", "program_hash"];
+        let [machine, workload, kernel, settings, figures, estimates] = Self::OF_RUNS;
+        [version, commit, program, machine, workload, kernel, settings, figures, estimates, "command"]
+    };
 
-    /// The columns of [`Self::COLUMNS`]. Where sides differ, all have a value, with ` / ` between.
-    pub fn columns(&self) -> [String; 8] {
-        let MadeBy { version, commit, program_hash, command } = &self.by;
+    /// The columns of [`Self::OF_RUNS`]. Where sides differ, all have a value, with ` / ` between; without a kernel there is
+    /// none.
+    pub fn of_runs(&self) -> OfRuns {
+        let has_kernel = self.sides.iter().any(|side| side.kernel_hash.is_some());
+        let kernel = |side: &SideProvenance| side.kernel_hash.clone().unwrap_or_else(|| "-".into());
         [
-            version.to_string(),
-            commit.to_string(),
-            program_hash.to_string(),
             self.each(|side| side.machine_hash.clone()),
             self.each(|side| side.workload_hash.clone()),
+            if has_kernel { self.each(kernel) } else { String::new() },
             self.settings(),
-            self.each(SideProvenance::figures),
-            command.clone().unwrap_or_default(),
+            self.each(|side| side.figures.words()),
+            self.each(|side| side.workload_estimates.to_string()),
         ]
+    }
+
+    /// The columns of [`Self::COLUMNS`].
+    pub fn columns(&self) -> [String; Self::COLUMNS.len()] {
+        self.by.columns(self.of_runs())
     }
 
     /// The value of all sides; if they differ that of each, with ` / ` between.
@@ -258,6 +285,12 @@ impl Provenance {
         let sysctls: BTreeSet<&String> = self.sides.iter().flat_map(|side| side.sysctls.keys()).collect();
         let value = |side: &SideProvenance, name| side.sysctls.get(name).map_or("default".into(), Value::to_string);
         words.extend(sysctls.into_iter().map(|name| each(name, &|side| value(side, name))));
+        if self.sides.iter().any(|side| side.ambient.is_some()) {
+            words.push(each("ambient", &|side| side.ambient.map_or("default".into(), |celsius| celsius.to_string())));
+        }
+        if self.sides.iter().any(|side| side.draw > 0) {
+            words.push(each("draw", &|side| side.draw.to_string()));
+        }
         words.join(" ")
     }
 
@@ -291,7 +324,7 @@ impl Provenance {
             out,
             "{prefix}made by: {head}; machine {machine}, workload {workload}{kernel}; {settings}; {figures}"
         );
-        self.by.command_line(out, prefix);
+        self.by.add_command(out, prefix);
     }
 }
 
@@ -350,7 +383,7 @@ impl RowsProvenance {
         if self.draws > 0 {
             let _ = writeln!(out, "{prefix}draws of the figures in doubt: {}", self.draws);
         }
-        self.by.command_line(out, prefix);
+        self.by.add_command(out, prefix);
     }
 }
 
@@ -422,6 +455,8 @@ impl Provenance {
             idle_limit_us: None,
             hz: 250,
             sysctls: [("sched_util_clamp_min".to_owned(), json!(256))].into_iter().collect(),
+            ambient: None,
+            draw: 0,
             figures,
             workload_estimates: 2,
         };
@@ -465,7 +500,7 @@ mod tests {
         assert_eq!(other["base"]["machine_hash"], same["machine_hash"]);
         assert_ne!(other["test"]["machine_hash"], same["machine_hash"]);
         assert!(other["test"]["governor"].is_null() && other["governor"] == "performance");
-        let settings = &provenance.columns()[5];
+        let settings = provenance.settings();
         assert!(settings.ends_with(" hz=250/250/1000"), "{settings}");
     }
 
@@ -487,11 +522,22 @@ mod tests {
     fn estimates_of_the_workload_are_counted_beside_the_machines() {
         let figures = |workload: &str| {
             let experiment = experiment("hikey960", workload, RunConfig::default());
-            Provenance::new(by(), [(&experiment, 0)]).columns()[6].clone()
+            let [.., figures, estimates] = Provenance::new(by(), [(&experiment, 0)]).of_runs();
+            (figures, estimates.parse::<usize>().unwrap())
         };
         let [estimated, stated] = ["dbench", "dbench:think=100,hold=10,lines=1"].map(figures);
-        let count = |words: &str| words.split("; ").nth(1).map_or(0, |n| n.split(' ').next().unwrap().parse().unwrap());
-        assert_eq!(count(&estimated), count(&stated) + 3, "{estimated} | {stated}");
+        assert_eq!((estimated.0, estimated.1), (stated.0, stated.1 + 3));
+    }
+
+    #[test]
+    fn settings_that_change_figures_are_named() {
+        let (ambient, draw) =
+            (RunConfig { ambient_mc: Some(31_500), ..Default::default() }, RunConfig { draw: 7, ..Default::default() });
+        let [plain, ambient, draw] = [RunConfig::default(), ambient, draw].map(|config| {
+            let experiment = experiment("hikey960", "sched-pipe:loops=10", config);
+            Provenance::new(by(), [(&experiment, 0)]).settings()
+        });
+        assert_eq!((ambient, draw), (format!("{plain} ambient=31.5"), format!("{plain} draw=7")));
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! by name, then [`Provenance::COLUMNS`], what the run was made by and from. A figure with the name of another column has `_`
 //! appended. Runs are given twice: first for the names of their figures, then for their rows, so that no table is held in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use fairground_run::batch::RunReport;
 use fairground_run::experiment::Experiment;
@@ -13,7 +14,7 @@ use fairground_run::metrics::Better;
 use fairground_run::sweep_file::SweepFile;
 use serde_json::{json, Map, Value};
 
-use crate::provenance::{MadeBy, Provenance};
+use crate::provenance::{MadeBy, OfRuns, Provenance};
 use crate::tables::{printable, CsvWriter};
 
 /// Version of the JSON.
@@ -34,12 +35,14 @@ pub struct SweepTable<'a> {
     by: MadeBy,
     /// Unit and direction of each figure.
     figures: BTreeMap<String, (String, Better)>,
+    /// What points were made from, each once.
+    made_from: BTreeSet<Rc<OfRuns>>,
 }
 
 impl<'a> SweepTable<'a> {
     /// The table without figures. `by`: the program that writes it.
     pub fn new(sweep: &'a SweepFile, by: MadeBy) -> SweepTable<'a> {
-        SweepTable { sweep, by, figures: BTreeMap::new() }
+        SweepTable { sweep, by, figures: BTreeMap::new(), made_from: BTreeSet::new() }
     }
 
     /// Adds the names of the figures of a run.
@@ -50,6 +53,17 @@ impl<'a> SweepTable<'a> {
                 self.figures.insert(metric.name.clone(), (metric.unit.clone(), metric.better));
             }
         }
+    }
+
+    /// What the runs of an experiment are made from, for their rows. Equal ones are kept once: a grid may have a million points.
+    pub fn made_from(&mut self, experiment: &Experiment) -> Rc<OfRuns> {
+        let made_from = Provenance::new(self.by.clone(), [(experiment, 0)]).of_runs();
+        if let Some(known) = self.made_from.get(&made_from) {
+            return Rc::clone(known);
+        }
+        let made_from = Rc::new(made_from);
+        self.made_from.insert(Rc::clone(&made_from));
+        made_from
     }
 
     /// Begins the table: what stands before its rows is written.
@@ -83,14 +97,14 @@ impl<'a> SweepTable<'a> {
                 let axes: Vec<&str> = self.sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
                 let mut head = json!({ "schema": SCHEMA, "name": self.sweep.name, "seeds": self.sweep.seeds, "axes": axes, "metrics": metrics });
                 self.by.object().into_iter().for_each(|(name, value)| head[name] = value);
-                Provenance::COLUMNS[Provenance::OF_RUNS].iter().for_each(|name| drop(add(name)));
+                Provenance::OF_RUNS.iter().for_each(|name| drop(add(name)));
                 // The rows take the place of the closing brace.
                 let head = head.to_string();
                 write!(out, "{},\n\"rows\": [", printable(head.strip_suffix('}').unwrap_or(&head)))?;
                 Rows::Json { out, is_first: true }
             }
         };
-        Ok(SweepRows { table: self, columns, rows, levels: Vec::new(), made: Default::default() })
+        Ok(SweepRows { table: self, columns, rows })
     }
 }
 
@@ -104,36 +118,28 @@ pub struct SweepRows<'a, W: Write> {
     table: &'a SweepTable<'a>,
     columns: Vec<String>,
     rows: Rows<W>,
-    /// Levels of the point whose rows are being written, and what its runs are made by and from.
-    levels: Vec<&'a Value>,
-    made: [String; Provenance::COLUMNS.len()],
 }
 
 impl<W: Write> SweepRows<'_, W> {
-    /// The rows that follow are of this point, by its number in [`SweepFile::grid`]. `experiment`: that of its runs.
-    pub fn point(&mut self, number: u64, experiment: &Experiment) {
-        self.levels = self.table.sweep.levels(number);
-        self.made = Provenance::new(self.table.by.clone(), [(experiment, 0)]).columns();
-    }
-
-    /// Writes the row of a run of the last point.
+    /// Writes the row of a run: its point, by its number in [`SweepFile::grid`], what it was made from
+    /// ([`SweepTable::made_from`]), and its seed.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn row(&mut self, seed: u64, run: &RunReport) -> io::Result<()> {
+    pub fn row(&mut self, point: u64, made_from: &OfRuns, seed: u64, run: &RunReport) -> io::Result<()> {
         let figure = |name: &String| run.metrics.iter().find(|value| value.metric.name == *name).map(|m| m.value);
         let figures = self.table.figures.keys().map(figure);
-        let axes = self.levels.iter().copied();
+        let axes = self.table.sweep.levels(point).into_iter();
         let hash = format!("{:032x}", run.hash);
         match &mut self.rows {
             Rows::Csv(csv) => {
                 let cells = axes.map(text).chain([seed.to_string(), hash]);
                 let figures = figures.map(|value| value.map_or(String::new(), |value| value.to_string()));
-                csv.row(cells.chain(figures).chain(self.made.iter().cloned()))
+                csv.row(cells.chain(figures).chain(self.table.by.columns(made_from.clone())))
             }
             Rows::Json { out, is_first } => {
                 let cells = axes.cloned().chain([json!(seed), json!(hash)]).chain(figures.map(|f| json!(f)));
-                let made = self.made[Provenance::OF_RUNS].iter().map(|made| json!(made));
+                let made = made_from.iter().map(|made| json!(made));
                 let row: Map<String, Value> = self.columns.iter().cloned().zip(cells.chain(made)).collect();
                 let comma = if std::mem::take(is_first) { "" } else { "," };
                 write!(out, "{comma}\n{}", printable(&Value::Object(row).to_string()))
@@ -195,12 +201,14 @@ mod tests {
         let resolver = Resolver::new(Inputs::default());
         let mut table = SweepTable::new(&sweep, by);
         runs.iter().for_each(|(.., run)| table.add_figures(run));
+        let made_from = [0, 7].map(|point| {
+            let spec = sweep.grid().nth(point).unwrap();
+            table.made_from(&spec.experiment(&resolver).unwrap().0)
+        });
         let mut out = Vec::new();
         let mut rows = table.begin(format, &mut out).unwrap();
-        for (point, seed, run) in &runs {
-            let spec = sweep.grid().nth(*point as usize).unwrap();
-            rows.point(*point, &spec.experiment(&resolver).unwrap().0);
-            rows.row(*seed, run).unwrap();
+        for ((point, seed, run), made_from) in runs.iter().zip(&made_from) {
+            rows.row(*point, made_from, *seed, run).unwrap();
         }
         rows.finish().unwrap();
         String::from_utf8(out).unwrap()
@@ -228,8 +236,11 @@ mod tests {
         assert_eq!(json["command"], "fairground sweep s.toml");
         assert_eq!(first["machine_hash"], second["machine_hash"]);
         assert_ne!(first["workload_hash"], second["workload_hash"]);
-        assert!(first["settings"].as_str().unwrap().contains("governor=performance idle_governor=menu hz=250"));
+        let settings =
+            |ambient: &str| json!(format!("governor=performance idle_governor=menu hz=250 ambient={ambient}"));
+        assert_eq!((&first["settings"], &second["settings"]), (&settings("20"), &settings("30.5")));
         assert!(first["figures"].as_str().unwrap().contains("figures sourced"));
+        assert_eq!((&first["kernel_hash"], &first["workload_estimates"]), (&json!(""), &json!("2")));
     }
 
     #[test]

@@ -76,9 +76,11 @@ mod _fairground {
     }
 }
 
-/// This package, for what results say of the program that made them; there is no command.
+/// This package, for what results say of the program that made them. There is a command if `fairground` started the
+/// interpreter.
 fn made_by() -> MadeBy {
-    MadeBy::new(env!("CARGO_PKG_VERSION"), env!("FAIRGROUND_COMMIT"), None)
+    let command = std::env::var("FAIRGROUND_STUDY_COMMAND").ok();
+    MadeBy::new(env!("CARGO_PKG_VERSION"), env!("FAIRGROUND_COMMIT"), command)
 }
 
 /// Presets of our own scheduler: one row each.

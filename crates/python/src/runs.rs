@@ -8,7 +8,7 @@ use fairground_run::column_spec::ColumnSpec;
 use fairground_run::executor::record;
 use fairground_run::experiment::{Experiment, RunError};
 use fairground_run::key::{ColumnKey, Key, CODE};
-use fairground_run::run_spec::{self, file_in_memory, KernelInput, Resolver, RunSpec};
+use fairground_run::run_spec::{self, file_in_memory, KernelInput, Resolver, RunSpec, RunSpecError};
 use fairground_run::store::{pack, unpack, Record};
 use fairground_run::worker::Workers;
 use pyo3::exceptions::{PyChildProcessError, PyIndexError};
@@ -18,6 +18,7 @@ use pyo3::types::{PyBytes, PyDict, PyIterator};
 use crate::errors::{input, refused};
 use crate::interrupt::beside;
 use crate::options::workers;
+use crate::table::{repeated, Table};
 
 /// Hash of the sources that figures come from, 32 hex digits.
 #[pyfunction]
@@ -68,14 +69,23 @@ impl Inputs {
         Ok(keys)
     }
 
-    /// What a run, given as JSON, is made by and from: the columns of a comparison's CSV, in their order.
-    fn provenance<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
-        let spec = read(spec)?;
-        let (experiment, _) = py.detach(|| spec.experiment(&self.0)).map_err(input)?;
-        let columns = Provenance::new(crate::made_by(), [(&experiment, 0)]).columns();
-        let made = PyDict::new(py);
-        Provenance::COLUMNS.iter().zip(columns).try_for_each(|(name, value)| made.set_item(name, value))?;
-        Ok(made)
+    /// What runs, given as JSON, are made by and from: a row for each, the columns of a comparison's CSV as dictionaries. `InputError`:
+    /// one cannot be made.
+    fn provenance(&self, py: Python<'_>, specs: &Bound<'_, PyIterator>) -> PyResult<Table> {
+        let mut columns: [Vec<String>; Provenance::COLUMNS.len()] = Default::default();
+        for spec in specs {
+            let spec = read(&spec?.extract::<String>()?)?;
+            let made: Result<_, RunSpecError> = py.detach(|| {
+                let (experiment, _) = spec.experiment(&self.0)?;
+                Ok(Provenance::new(crate::made_by(), [(&experiment, 0)]).columns())
+            });
+            let made = made.map_err(input)?;
+            columns.iter_mut().zip(made).for_each(|(column, value)| column.push(value));
+        }
+        let columns = Provenance::COLUMNS.into_iter().zip(&columns);
+        Ok(Table::from_columns(
+            columns.map(|(name, column)| (name, repeated(column.iter().map(String::as_str)))).collect(),
+        ))
     }
 
     /// Carries out a run, given as JSON. `ChildProcessError`: its process was lost, or could not be started, which says

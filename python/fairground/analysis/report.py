@@ -95,16 +95,30 @@ def _made_by() -> str:
 
 
 def _made_from(table: Any) -> Iterator[str]:
-    """Machines, workloads and settings of a sweep's runs, by the hashes of their contents."""
-    if not hasattr(table, "provenance"):
+    """The command, if there was one, and machines, workloads, kernels and settings of a sweep's runs."""
+    from ..sweeps import Sweep
+
+    if not isinstance(table, Sweep):
         return
-    made = table.provenance().to_pydict()
-    machines = [f"{hash[:12]} ({figures})" for hash, figures in zip(made["machine_hash"], made["figures"], strict=True)]
-    workloads = [hash[:12] for hash in made["workload_hash"]]
-    for what, values in [("machines", machines), ("workloads", workloads), ("settings", made["settings"])]:
-        different = list(dict.fromkeys(values))
-        more = f"; and {len(different) - MADE_FROM_MAX} more" if len(different) > MADE_FROM_MAX else ""
-        yield f"{what}: {'; '.join(different[:MADE_FROM_MAX])}{more}"
+    made = table.provenance()
+
+    def different(*names: str) -> list[tuple[str, ...]]:
+        return list(dict.fromkeys(zip(*(made[name].to_pylist() for name in names), strict=True)))
+
+    named = {
+        "command": [command for (command,) in different("command")],
+        "machines": [f"{content[:12]} ({figures})" for content, figures in different("machine_hash", "figures")],
+        "workloads": [
+            f"{content[:12]} ({count} estimates)" for content, count in different("workload_hash", "workload_estimates")
+        ],
+        "kernels": [content[:12] for (content,) in different("kernel_hash")],
+        "settings": [settings for (settings,) in different("settings")],
+    }
+    for what, values in named.items():
+        shown = [value for value in values if value]
+        if shown:
+            more = f"; and {len(shown) - MADE_FROM_MAX} more" if len(shown) > MADE_FROM_MAX else ""
+            yield f"{what}: {'; '.join(shown[:MADE_FROM_MAX])}{more}"
 
 
 def _base(runs: Runs) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .._fairground import Results, RunKeys, Store
 from .engine import Executor
@@ -142,19 +143,20 @@ class Sweep:
     failures: pa.Table
     left: int
     notes: tuple[str, ...]
-    #: The point of each row of the table, in the order of the design.
-    _points: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    #: The run of each row of the table, by its position in the design, ascending.
+    _positions: pa.Array = field(repr=False, compare=False)
 
     @classmethod
     def _from_results(cls, experiment: Experiment, results: Results, without_result: WithoutResult) -> Sweep:
         """The sweep of these stored results; `without_result`: the runs of this start that have none."""
-        table = _table(experiment, results)
-        points = tuple(at // experiment.seeds for at in results.table.to_pyarrow()["run.position"].to_pylist())
+        ended = results.table.to_pyarrow()
+        table = _table(experiment, ended, results.metrics)
+        positions = ended["run.position"].combine_chunks()
         failed = sorted([*results.failures, *without_result.items()])
         failures = _columns(experiment, [position for position, _ in failed])
         failures["message"] = pa.array([message for _, message in failed], pa.string())
         left = experiment.size - len(table) - len(failed)
-        return cls(experiment, table, pa.table(failures), left, tuple(results.notes), points)
+        return cls(experiment, table, pa.table(failures), left, tuple(results.notes), positions)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file, whole or not at all: Parquet, or CSV if its name ends in ``.csv``.
@@ -170,26 +172,27 @@ class Sweep:
         write(Path(path), csv_bytes(self._with_provenance()) if is_csv else parquet_bytes(self.table))
 
     def provenance(self) -> pa.Table:
-        """What the runs of the table were made by and from: a row for each, columns of text.
+        """What the runs of the table were made by and from: a row for each, columns of text as dictionaries.
 
-        ``version``, ``commit`` and ``program_hash`` of this package, ``machine_hash`` and ``workload_hash`` of contents,
-        ``settings`` as ``NAME=VALUE`` with spaces between, ``figures``: how many of the machine are sourced, estimated and
-        fitted, and ``command``, which is empty here.
+        ``version``, ``commit`` and ``program_hash`` are of this package; ``machine_hash``, ``workload_hash`` and
+        ``kernel_hash`` (empty for ``fair:``) of contents; ``settings`` has ``NAME=VALUE`` with spaces between; ``figures``
+        counts those of the machine by source, ``workload_estimates`` the estimates in the workload; ``command`` is empty
+        unless the command started this.
         """
-        wanted = set(self._points)
+        at = pc.divide(self._positions, pa.scalar(self.experiment.seeds, pa.uint64()))
+        wanted = at.unique()
+        is_wanted = set(wanted.to_pylist())
         specs = enumerate(self.experiment.points_specs())
-        compiled = self.experiment.inputs.compiled
-        made = {point: compiled.provenance(spec.to_json()) for point, spec in specs if point in wanted}
-        names = list(next(iter(made.values()), {}))
-        columns = {name: [made[point][name] for point in self._points] for name in names}
-        return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+        texts = (spec.to_json() for point, spec in specs if point in is_wanted)
+        made = self.experiment.inputs.compiled.provenance(texts).to_pyarrow()
+        return made.take(pc.index_in(at, wanted))
 
     def _with_provenance(self) -> pa.Table:
         table, made = self.table, self.provenance()
         for name, column in zip(made.column_names, made.columns, strict=True):
             while name in table.column_names:
                 name += "_"
-            table = table.append_column(name, column)
+            table = table.append_column(name, column.cast(pa.string()))
         return table
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -361,12 +364,12 @@ def _work(experiment: Experiment, keys: RunKeys, missing: list[int]) -> Iterator
             yield keys[point * experiment.seeds + seed - 1], replace(spec, seed=seed)
 
 
-def _table(experiment: Experiment, results: Results) -> pa.Table:
-    ended = results.table.to_pyarrow()
+def _table(experiment: Experiment, ended: pa.Table, about_metrics: Mapping[str, tuple[str, str]]) -> pa.Table:
+    """The table of the runs that ended well. `about_metrics`: unit and direction of each figure."""
     columns = _columns(experiment, ended["run.position"].to_pylist())
     columns["hash"] = ended["run.hash"]
     metrics = {}
-    for metric, (unit, better) in sorted(results.metrics.items()):
+    for metric, (unit, better) in sorted(about_metrics.items()):
         name = metric
         while name in columns:
             name += "_"

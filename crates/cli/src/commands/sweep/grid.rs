@@ -1,8 +1,10 @@
 //! Grids: all combinations of levels, run and kept without the Python package.
 
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
+use fairground_lab::provenance::OfRuns;
 use fairground_lab::sweep_table::{SweepFormat, SweepTable};
 use fairground_linux::build::user_cache;
 use fairground_run::batch::BatchError;
@@ -71,31 +73,37 @@ impl Point {
     }
 }
 
-/// A table to be written, and the runs on record: point, seed and key.
+/// The runs of a point that are on record.
+struct PointRuns {
+    number: u64,
+    made_from: Rc<OfRuns>,
+    /// Seed and key.
+    runs: Vec<(u64, Key)>,
+}
+
+/// A table to be written.
 struct Table<'a> {
     columns: SweepTable<'a>,
-    runs: Vec<(u64, u64, Key)>,
+    points: Vec<PointRuns>,
     format: SweepFormat,
     file: OutputFile,
 }
 
 impl Table<'_> {
     /// Writes what is on record.
-    fn write(mut self, sweep: &SweepFile, resolver: &Resolver, store: &Store) -> Result<(), Failure> {
+    fn write(mut self, store: &Store) -> Result<(), Failure> {
         let fault = |e: std::io::Error| run_failed(format!("cannot write the table: {e}"));
         let mut rows = self.columns.begin(self.format, &mut self.file).map_err(fault)?;
-        let (mut points, mut last) = (sweep.grid().zip(0..), None);
-        for (point, seed, key) in self.runs {
-            if last.replace(point) != Some(point) {
-                if let Some((spec, number)) = points.find(|(_, number)| *number == point) {
-                    rows.point(number, &spec.experiment(resolver)?.0);
-                }
-            }
-            match store.get(key) {
-                Lookup::Found(Record { outcome: Ok(run), .. }) => rows.row(seed, &run).map_err(fault)?,
-                // Somebody else has taken it away since.
-                _ => {
-                    complain(&format!("warning: not in the table: a result that is gone (point {point}, seed {seed})"))
+        for PointRuns { number, made_from, runs } in self.points {
+            for (seed, key) in runs {
+                match store.get(key) {
+                    Lookup::Found(Record { outcome: Ok(run), .. }) => {
+                        rows.row(number, &made_from, seed, &run).map_err(fault)?;
+                    }
+                    // Somebody else has taken it away since.
+                    _ => complain(&format!(
+                        "warning: not in the table: a result that is gone (point {number}, seed {seed})"
+                    )),
                 }
             }
         }
@@ -109,7 +117,7 @@ impl Sweep {
     fn table<'a>(&self, sweep: &'a SweepFile, format: SweepFormat) -> Result<Option<Table<'a>>, Failure> {
         let Some(path) = &self.output else { return Ok(None) };
         let file = OutputFile::beside(path, &[Some(&self.file)])?;
-        Ok(Some(Table { columns: SweepTable::new(sweep, made_by()), runs: Vec::new(), format, file }))
+        Ok(Some(Table { columns: SweepTable::new(sweep, made_by()), points: Vec::new(), format, file }))
     }
 
     /// Makes the runs that the store lacks, writes their table, and says how many there are.
@@ -148,10 +156,10 @@ impl Sweep {
             if let Some(stop) = &stop {
                 self.complete(&store, &resolver, &chunk, &seeds, stop, &mut tally)?;
             }
-            count(&store, first, &chunk, &seeds, &mut tally, table.as_mut());
+            count(&store, &resolver, first, &chunk, &seeds, &mut tally, table.as_mut())?;
             first += chunk.len() as u64;
         }
-        table.map_or(Ok(()), |table| table.write(&sweep, &resolver, &store))?;
+        table.map_or(Ok(()), |table| table.write(&store))?;
         self.say(&sweep.name, runs, &tally)
     }
 
@@ -241,15 +249,24 @@ fn forget_failures(store: &Store, points: &[Point], seeds: &[u64]) -> Result<(),
 }
 
 /// Counts what is on record of these points, of which `first` is the number of the first.
-fn count(store: &Store, first: u64, points: &[Point], seeds: &[u64], tally: &mut Tally, mut table: Option<&mut Table>) {
+fn count(
+    store: &Store,
+    resolver: &Resolver,
+    first: u64,
+    points: &[Point],
+    seeds: &[u64],
+    tally: &mut Tally,
+    mut table: Option<&mut Table>,
+) -> Result<(), Failure> {
     for (number, point) in (first..).zip(points) {
+        let mut runs = Vec::new();
         for (seed, key) in point.keys(seeds) {
             match store.get(key) {
                 Lookup::Found(Record { outcome: Ok(run), .. }) => {
                     tally.kept += 1;
                     if let Some(table) = &mut table {
                         table.columns.add_figures(&run);
-                        table.runs.push((number, seed, key));
+                        runs.push((seed, key));
                     }
                 }
                 Lookup::Found(Record { outcome: Err(message), .. }) => tally.failure(&point.spec, seed, &message),
@@ -257,5 +274,11 @@ fn count(store: &Store, first: u64, points: &[Point], seeds: &[u64], tally: &mut
                 Lookup::Missing => {}
             }
         }
+        if let Some(table) = table.as_mut().filter(|_| !runs.is_empty()) {
+            let (experiment, _) = point.spec.experiment(resolver)?;
+            let made_from = table.columns.made_from(&experiment);
+            table.points.push(PointRuns { number, made_from, runs });
+        }
     }
+    Ok(())
 }
