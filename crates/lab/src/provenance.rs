@@ -44,8 +44,8 @@ impl MadeBy {
     }
 
     /// The columns of [`Provenance::COLUMNS`] of runs of which the others are these.
-    pub(crate) fn columns(&self, of_runs: OfRuns) -> [String; Provenance::COLUMNS.len()] {
-        let [machine, workload, kernel, settings, figures, estimates] = of_runs;
+    pub(crate) fn columns(&self, run_columns: RunColumns) -> [String; Provenance::COLUMNS.len()] {
+        let [machine, workload, kernel, settings, figures, estimates] = run_columns;
         let [version, commit, program] = [self.version, self.commit, self.program_hash].map(String::from);
         let command = self.command.clone().unwrap_or_default();
         [version, commit, program, machine, workload, kernel, settings, figures, estimates, command]
@@ -82,8 +82,8 @@ impl MadeBy {
     }
 }
 
-/// The columns of [`Provenance::OF_RUNS`].
-pub type OfRuns = [String; Provenance::OF_RUNS.len()];
+/// The columns of [`Provenance::RUN_COLUMNS`].
+pub type RunColumns = [String; Provenance::RUN_COLUMNS.len()];
 
 /// What the result of a comparison, or of a run, which is a comparison's base alone, was made by and from.
 #[derive(Clone, Debug, PartialEq)]
@@ -230,19 +230,19 @@ impl Provenance {
     }
 
     /// Names of the columns that runs of one program and command may differ in.
-    pub const OF_RUNS: [&str; 6] =
+    pub const RUN_COLUMNS: [&str; 6] =
         ["machine_hash", "workload_hash", "kernel_hash", "settings", "figures", "workload_estimates"];
 
     /// Names of the columns of comma-separated values: of the program, of the runs, and of the command.
     pub const COLUMNS: [&str; 10] = {
         let [version, commit, program] = ["version", "commit", "program_hash"];
-        let [machine, workload, kernel, settings, figures, estimates] = Self::OF_RUNS;
+        let [machine, workload, kernel, settings, figures, estimates] = Self::RUN_COLUMNS;
         [version, commit, program, machine, workload, kernel, settings, figures, estimates, "command"]
     };
 
-    /// The columns of [`Self::OF_RUNS`]. Where sides differ, all have a value, with ` / ` between; without a kernel there is
+    /// The columns of [`Self::RUN_COLUMNS`]. Where sides differ, all have a value, with ` / ` between; without a kernel there is
     /// none.
-    pub fn of_runs(&self) -> OfRuns {
+    pub fn run_columns(&self) -> RunColumns {
         let has_kernel = self.sides.iter().any(|side| side.kernel_hash.is_some());
         let kernel = |side: &SideProvenance| side.kernel_hash.clone().unwrap_or_else(|| "-".into());
         [
@@ -257,7 +257,7 @@ impl Provenance {
 
     /// The columns of [`Self::COLUMNS`].
     pub fn columns(&self) -> [String; Self::COLUMNS.len()] {
-        self.by.columns(self.of_runs())
+        self.by.columns(self.run_columns())
     }
 
     /// The value of all sides; if they differ that of each, with ` / ` between.
@@ -522,7 +522,7 @@ mod tests {
     fn estimates_of_the_workload_are_counted_beside_the_machines() {
         let figures = |workload: &str| {
             let experiment = experiment("hikey960", workload, RunConfig::default());
-            let [.., figures, estimates] = Provenance::new(by(), [(&experiment, 0)]).of_runs();
+            let [.., figures, estimates] = Provenance::new(by(), [(&experiment, 0)]).run_columns();
             (figures, estimates.parse::<usize>().unwrap())
         };
         let [estimated, stated] = ["dbench", "dbench:think=100,hold=10,lines=1"].map(figures);

@@ -14,7 +14,7 @@ use fairground_run::metrics::Better;
 use fairground_run::sweep_file::SweepFile;
 use serde_json::{json, Map, Value};
 
-use crate::provenance::{MadeBy, OfRuns, Provenance};
+use crate::provenance::{MadeBy, Provenance, RunColumns};
 use crate::tables::{printable, CsvWriter};
 
 /// Version of the JSON.
@@ -36,7 +36,7 @@ pub struct SweepTable<'a> {
     /// Unit and direction of each figure.
     figures: BTreeMap<String, (String, Better)>,
     /// What points were made from, each once.
-    made_from: BTreeSet<Rc<OfRuns>>,
+    made_from: BTreeSet<Rc<RunColumns>>,
 }
 
 impl<'a> SweepTable<'a> {
@@ -56,8 +56,8 @@ impl<'a> SweepTable<'a> {
     }
 
     /// What the runs of an experiment are made from, for their rows. Equal ones are kept once: a grid may have a million points.
-    pub fn made_from(&mut self, experiment: &Experiment) -> Rc<OfRuns> {
-        let made_from = Provenance::new(self.by.clone(), [(experiment, 0)]).of_runs();
+    pub fn made_from(&mut self, experiment: &Experiment) -> Rc<RunColumns> {
+        let made_from = Provenance::new(self.by.clone(), [(experiment, 0)]).run_columns();
         if let Some(known) = self.made_from.get(&made_from) {
             return Rc::clone(known);
         }
@@ -97,7 +97,7 @@ impl<'a> SweepTable<'a> {
                 let axes: Vec<&str> = self.sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
                 let mut head = json!({ "schema": SCHEMA, "name": self.sweep.name, "seeds": self.sweep.seeds, "axes": axes, "metrics": metrics });
                 self.by.object().into_iter().for_each(|(name, value)| head[name] = value);
-                Provenance::OF_RUNS.iter().for_each(|name| drop(add(name)));
+                Provenance::RUN_COLUMNS.iter().for_each(|name| drop(add(name)));
                 // The rows take the place of the closing brace.
                 let head = head.to_string();
                 write!(out, "{},\n\"rows\": [", printable(head.strip_suffix('}').unwrap_or(&head)))?;
@@ -126,7 +126,7 @@ impl<W: Write> SweepRows<'_, W> {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn row(&mut self, point: u64, made_from: &OfRuns, seed: u64, run: &RunReport) -> io::Result<()> {
+    pub fn row(&mut self, point: u64, made_from: &RunColumns, seed: u64, run: &RunReport) -> io::Result<()> {
         let figure = |name: &String| run.metrics.iter().find(|value| value.metric.name == *name).map(|m| m.value);
         let figures = self.table.figures.keys().map(figure);
         let axes = self.table.sweep.levels(point).into_iter();

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::builder::StringDictionaryBuilder;
+use arrow_array::types::Int32Type;
 use fairground_lab::provenance::Provenance;
 use fairground_run::column_spec::ColumnSpec;
 use fairground_run::executor::record;
@@ -18,7 +20,7 @@ use pyo3::types::{PyBytes, PyDict, PyIterator};
 use crate::errors::{input, refused};
 use crate::interrupt::beside;
 use crate::options::workers;
-use crate::table::{repeated, Table};
+use crate::table::{NamedColumn, Table};
 
 /// Hash of the sources that figures come from, 32 hex digits.
 #[pyfunction]
@@ -72,7 +74,7 @@ impl Inputs {
     /// What runs, given as JSON, are made by and from: a row for each, the columns of a comparison's CSV as dictionaries. `InputError`:
     /// one cannot be made.
     fn provenance(&self, py: Python<'_>, specs: &Bound<'_, PyIterator>) -> PyResult<Table> {
-        let mut columns: [Vec<String>; Provenance::COLUMNS.len()] = Default::default();
+        let mut columns = Provenance::COLUMNS.map(|name| (name, StringDictionaryBuilder::<Int32Type>::new()));
         for spec in specs {
             let spec = read(&spec?.extract::<String>()?)?;
             let made: Result<_, RunSpecError> = py.detach(|| {
@@ -80,12 +82,12 @@ impl Inputs {
                 Ok(Provenance::new(crate::made_by(), [(&experiment, 0)]).columns())
             });
             let made = made.map_err(input)?;
-            columns.iter_mut().zip(made).for_each(|(column, value)| column.push(value));
+            columns.iter_mut().zip(made).for_each(|((_, column), value)| column.append_value(value));
         }
-        let columns = Provenance::COLUMNS.into_iter().zip(&columns);
-        Ok(Table::from_columns(
-            columns.map(|(name, column)| (name, repeated(column.iter().map(String::as_str)))).collect(),
-        ))
+        let array = |(name, mut column): (&'static str, StringDictionaryBuilder<Int32Type>)| -> NamedColumn {
+            (name, Arc::new(column.finish()))
+        };
+        Ok(Table::from_columns(columns.into_iter().map(array).collect()))
     }
 
     /// Carries out a run, given as JSON. `ChildProcessError`: its process was lost, or could not be started, which says

@@ -26,11 +26,6 @@ pub fn texts(words: impl Iterator<Item = impl AsRef<str>>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(words))
 }
 
-/// A column of strings of which few differ.
-pub fn repeated<'a>(words: impl Iterator<Item = &'a str>) -> ArrayRef {
-    Arc::new(words.collect::<DictionaryArray<Int32Type>>())
-}
-
 /// A column of booleans.
 pub fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
     Arc::new(BooleanArray::from_iter(values.map(Some)))

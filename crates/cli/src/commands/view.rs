@@ -146,8 +146,8 @@ impl EventSource for Watched {
     }
 }
 
-/// What the page shows.
-struct Shown {
+/// Sides and texts of a page, and its file.
+struct PageContent {
     title: String,
     sides: Vec<SideEvents>,
     /// What made it, and from what: lines of text.
@@ -177,7 +177,7 @@ impl View {
         }
         let what = Path::new(&self.what);
         let is_json = what.is_file() && matches!(first_byte(what), Some(b'{' | b'['));
-        let Shown { title, sides, made, mut output } = match &self.second {
+        let PageContent { title, sides, made, mut output } = match &self.second {
             None if is_json => self.of_runs(self.compared()?)?,
             None if !what.exists() && MachineSpec::parse(&self.what).find().is_ok() => {
                 let (what, sched) = (self.what.clone(), Features::newest().to_string());
@@ -249,7 +249,7 @@ impl View {
         Ok(Runs { machine, workload, sides, seed, hashes })
     }
 
-    fn of_runs(&self, runs: Runs) -> Result<Shown, Failure> {
+    fn of_runs(&self, runs: Runs) -> Result<PageContent, Failure> {
         let Runs { machine, workload, sides: specs, seed, hashes } = runs;
         let inputs = [MachineSpec::parse(&machine).file(), Workload::file(&workload), Some(Path::new(&self.what))];
         let output = OutputFile::beside(&self.output, &inputs)?;
@@ -289,10 +289,10 @@ impl View {
         }
         let mut made = String::new();
         sides.provenance(made_by()).text(&mut made, "");
-        Ok(Shown { title: format!("{machine} {workload}"), sides: shown, made, output })
+        Ok(PageContent { title: format!("{machine} {workload}"), sides: shown, made, output })
     }
 
-    fn of_traces(&self, traces: &[&Path]) -> Result<Shown, Failure> {
+    fn of_traces(&self, traces: &[&Path]) -> Result<PageContent, Failure> {
         let given = [
             ("--sched", self.sched.is_some()),
             ("--base", self.base.is_some()),
@@ -328,7 +328,7 @@ impl View {
         let title: Vec<String> = traces.iter().map(|trace| trace.display().to_string()).collect();
         let mut made = String::new();
         made_by().text(&mut made);
-        Ok(Shown { title: title.join(" and "), sides: shown, made, output })
+        Ok(PageContent { title: title.join(" and "), sides: shown, made, output })
     }
 
     fn read(&self, shown: &[SideEvents]) -> Result<Vec<Side>, Failure> {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-use fairground_lab::provenance::OfRuns;
+use fairground_lab::provenance::RunColumns;
 use fairground_lab::sweep_table::{SweepFormat, SweepTable};
 use fairground_linux::build::user_cache;
 use fairground_run::batch::BatchError;
@@ -76,8 +76,8 @@ impl Point {
 /// The runs of a point that are on record.
 struct PointRuns {
     number: u64,
-    made_from: Rc<OfRuns>,
-    /// Seed and key.
+    made_from: Rc<RunColumns>,
+    /// The seed of each run, and the key of its result in the store.
     runs: Vec<(u64, Key)>,
 }
 
