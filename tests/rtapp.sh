@@ -29,10 +29,17 @@ fairground=$(tests/build.sh)
 
 # outcome FILE MACHINE OPTIONS: what comes of a second of it, in a few words.
 outcome() {
-	local code=0
+	local code=0 warnings
 	timeout $limit "$fairground" run "$2" "$1:duration=1$3" --sched $sched >"$work/out" 2>"$work/err" || code=$?
 	case $code in
-	0) echo "runs, $(grep -c '^warning: ' "$work/err" || true) warnings" ;;
+	0)
+		warnings=$(grep -c '^warning: ' "$work/err" || true)
+		case $warnings in
+		0) echo "runs" ;;
+		1) echo "runs, 1 warning" ;;
+		*) echo "runs, $warnings warnings" ;;
+		esac
+		;;
 	2) sed -n "s|^.*$(basename "$1"):\([0-9]*\):[0-9]*: \(.*\)|refused, line \1: \2|p" "$work/err" | head -n 1 ;;
 	1)
 		if grep -q deadlock "$work/err"; then echo "ends early: all threads wait for ever"
