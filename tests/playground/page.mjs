@@ -68,11 +68,21 @@ const ASKED = `
 	const shown = document.querySelector("#view .fg-panel").innerText;
 	return [shown, base.asked.label, test.facts.find(([name]) => name === "sched")[1]];`;
 
-/** Rows of the table that are no line of the text, white space apart. */
+/**
+ * Rows of the table that are not in the text, white space apart. The text does not say which way a metric is better. Where a line would be too long,
+ * it has two: unit, deviations and verdict are below the rest.
+ */
 const UNLIKE = `
+	const words = (cells) => cells.filter((cell) => cell).join(" ");
 	const lines = document.getElementById("text").textContent.split("\\n").map((line) => line.trim().split(/\\s+/).join(" "));
-	const rows = [...document.querySelectorAll("#table tbody tr")].map((row) => [...row.cells].slice(0, 8).map((cell) => cell.textContent).join(" "));
-	return rows.length ? rows.filter((row) => !lines.includes(row)) : ["no row"];`;
+	const here = (row) => lines.some((line, n) => line === row[0] && (row.length < 2 || lines[n + 1] === row[1]));
+	const rows = [...document.querySelectorAll("#table tbody tr")].map((row) => {
+		const [metric, unit, , ...rest] = [...row.cells].slice(0, 8).map((cell) => cell.textContent);
+		const [sides, [improvement, interval, verdict]] = [rest.slice(0, 2).map((side) => side.split(/ (?=±)/)), rest.slice(2)];
+		const above = words([metric, ...sides.map(([value]) => value), improvement, interval]);
+		return [[words([metric, unit, ...rest])], [above, words([unit, ...sides.map(([, deviation]) => deviation), verdict])]];
+	});
+	return rows.length ? rows.filter((ways) => !ways.some(here)).map(([[line]]) => line) : ["no row"];`;
 
 /** docs/playground.png: the results, at half their size. */
 async function pictureOfDocs(browser) {
