@@ -247,24 +247,24 @@ fn failed_runs_are_part_of_the_result() {
     assert!(ran.stderr.contains("run failed: fair:v5.9 seed 1: deadlock"), "{}", ran.stderr);
 }
 
-/// A workload file of one line asks for a million threads: 2 GiB for each run at once.
+/// A workload file of one line asks for a lot of threads: nearly 1 GiB for each run at once.
 #[test]
 fn a_run_that_does_not_fit_the_memory_is_refused_with_an_estimate() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("million.json");
-    std::fs::write(&file, r#"{"tasks":{"t":{"instance":1000000,"loop":-1,"run":1000}},"global":{"duration":1}}"#)
+    let file = dir.path().join("many.json");
+    std::fs::write(&file, r#"{"tasks":{"t":{"instance":300000,"loop":-1,"run":1000}},"global":{"duration":1}}"#)
         .unwrap();
     for option in ["", "--in-worker"] {
         let mut shell = std::process::Command::new("sh");
         // The limit of a shell, in KiB, is the command's too.
         let ran: crate::Ran = shell
-            .args(["-c", "ulimit -v 1500000; exec \"$0\" run hikey960 \"$1\" --sched fair:v5.11 $2"])
+            .args(["-c", "ulimit -v 700000; exec \"$0\" run hikey960 \"$1\" --sched fair:v5.11 $2"])
             .args([std::path::Path::new(env!("CARGO_BIN_EXE_fairground")), &file, option.as_ref()])
             .output()
             .unwrap()
             .into();
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
         let message = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(message.contains("a run of 1000000 threads takes about 2929 MiB, and "), "{option}: {message}");
+        assert!(message.contains("a run of 300000 threads takes about 878 MiB, and "), "{option}: {message}");
     }
 }

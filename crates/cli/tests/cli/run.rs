@@ -324,7 +324,7 @@ fn logs_are_all_there_or_none() {
 fn load_tracking_and_marks_of_rt_app_are_told_on_request() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).display().to_string();
-    let tour = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/rt-app-tour.json");
+    let tour = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/rt-app-tour.json:duration=0.5");
     let run = |name: &str, more: &str| {
         succeeds(&format!("run hikey960 {tour} --sched fair:v6.12 --governor schedutil --trace {} {more}", at(name)))
     };
