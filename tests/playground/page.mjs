@@ -74,13 +74,13 @@ const ASKED = `
  */
 const UNLIKE = `
 	const words = (cells) => cells.filter((cell) => cell).join(" ");
-	const lines = document.getElementById("text").textContent.split("\\n").map((line) => line.trim().split(/\\s+/).join(" "));
-	const here = (row) => lines.some((line, n) => line === row[0] && (row.length < 2 || lines[n + 1] === row[1]));
+	const text = document.getElementById("text").textContent.split("\\n").map((line) => words(line.split(/\\s+/)));
+	const here = (lines) => ["", ...text, ""].join("\\n").includes(["", ...lines, ""].join("\\n"));
 	const rows = [...document.querySelectorAll("#table tbody tr")].map((row) => {
-		const [metric, unit, , ...rest] = [...row.cells].slice(0, 8).map((cell) => cell.textContent);
-		const [sides, [improvement, interval, verdict]] = [rest.slice(0, 2).map((side) => side.split(/ (?=±)/)), rest.slice(2)];
-		const above = words([metric, ...sides.map(([value]) => value), improvement, interval]);
-		return [[words([metric, unit, ...rest])], [above, words([unit, ...sides.map(([, deviation]) => deviation), verdict])]];
+		const [metric, unit, , base, test, improvement, interval, verdict] = [...row.cells].map((cell) => cell.textContent);
+		const part = (n) => [base, test].map((side) => side.split(/ (?=±)/)[n]);
+		const one = words([metric, unit, base, test, improvement, interval, verdict]);
+		return [[one], [words([metric, ...part(0), improvement, interval]), words([unit, ...part(1), verdict])]];
 	});
 	return rows.length ? rows.filter((ways) => !ways.some(here)).map(([[line]]) => line) : ["no row"];`;
 

@@ -231,7 +231,7 @@ fn a_document_takes_the_tables_of_a_mail() {
     refuses(&format!("{TINY} --update {path}"), &["--row leaves rows out"]);
 }
 
-/// Every estimate of the hikey, up and down.
+/// Every estimate of hikey960, up and down.
 #[test]
 fn a_row_tells_what_it_hangs_on() {
     let command = "reproduce asym-prev-first --quick --row hikey960/sched-pipe/ops --sensitivity --sensitivity-seeds 1 --no-store";

@@ -184,7 +184,7 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
     assert!(notes.iter().any(|note| note.contains("the file is cut off")), "{notes:?}");
 }
 
-/// Each seventh length (all take half a minute): an error that names a place, or what is there.
+/// Each seventh length, as all of them take 42 s beside other tests: an error that names a place, or what is there.
 #[test]
 fn a_head_that_is_cut_off_is_refused_by_place() {
     let file = written(TEXT.as_bytes(), 4);
